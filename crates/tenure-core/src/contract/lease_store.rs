@@ -1,0 +1,39 @@
+//! The lease store: a row with a term, changed by compare-and-swap.
+
+use std::fmt;
+
+use async_trait::async_trait;
+
+use super::{Capabilities, Presence};
+use crate::error::StoreError;
+use crate::lease::{Acquire, Claim, Grant, LeaseName, LeaseRecord, Release, Renew, Renewal};
+
+/// A place where leases are granted.
+///
+/// An error means that the outcome is unknown: the call may have taken effect. Every method must be safe to repeat, and
+/// must either run to its end or leave nothing half done when its future is dropped.
+#[async_trait]
+pub trait LeaseStore: Send + Sync + fmt::Debug {
+    /// Grants the lease if nobody holds it by the store's own clock, if its holder is proven to be gone, or if this very
+    /// claim holds it already. Each new grant has a higher term than any before it.
+    async fn try_acquire(&self, claim: &Claim) -> Result<Acquire, StoreError>;
+
+    /// Extends exactly this grant by its ttl from now, if it still holds.
+    async fn renew(&self, grant: &Grant, renewal: &Renewal) -> Result<Renew, StoreError>;
+
+    /// Ends exactly this grant, if it still holds.
+    async fn release(&self, grant: &Grant) -> Result<Release, StoreError>;
+
+    /// The lease's row, if there ever was a holder.
+    async fn observe(&self, name: &LeaseName) -> Result<Option<LeaseRecord>, StoreError>;
+
+    /// The means to notice a holder's death before its ttl ends, where the store has one.
+    fn presence(&self) -> Option<&dyn Presence> {
+        None
+    }
+
+    /// What this store can and cannot do here and now.
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::default()
+    }
+}

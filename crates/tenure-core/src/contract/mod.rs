@@ -1,0 +1,19 @@
+//! What a backend implements. Contracts are object-safe: a round trip costs far more than a boxed future.
+//!
+//! [`LeaseStore`] is the narrow waist: four methods. The rest are capabilities that a backend may have.
+
+mod admin;
+mod capabilities;
+mod lease_store;
+mod presence;
+mod registry;
+mod schema;
+mod session_locks;
+
+pub use admin::LeaseAdmin;
+pub use capabilities::Capabilities;
+pub use lease_store::LeaseStore;
+pub use presence::{Presence, PresenceSession, Raise, Watch};
+pub use registry::LeaseRegistry;
+pub use schema::{Migrated, Schema};
+pub use session_locks::{SessionLock, SessionLocks};

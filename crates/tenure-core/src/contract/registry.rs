@@ -1,0 +1,34 @@
+//! The registry: who holds which lock, written down for people to see.
+//!
+//! A lease of the store's own tables is its own entry. What is granted elsewhere (session locks, Kubernetes, etcd,
+//! Kafka) is recorded here, and gets a term of this store on the way, so that it can fence writes to this store too.
+
+use std::fmt;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use crate::error::StoreError;
+use crate::lease::Term;
+use crate::registry::{Entry, Recorded};
+
+/// Writes down holdings that were granted elsewhere. Whoever calls it goes on when it fails: see
+/// the recording wrapper in the crate `tenure`.
+#[async_trait]
+pub trait LeaseRegistry: Send + Sync + fmt::Debug {
+    /// Creates the tables if they are not there.
+    async fn prepare(&self) -> Result<(), StoreError>;
+
+    /// Writes that `entry` took office. It counts as living for `stale_after`.
+    async fn record(&self, entry: &Entry, stale_after: Duration) -> Result<Recorded, StoreError>;
+
+    /// Writes that `entry` still holds `term`. False when the row belongs to someone else by now.
+    async fn touch(&self, entry: &Entry, term: Term, stale_after: Duration) -> Result<bool, StoreError>;
+
+    /// Stamps the row of `entry` as given back; it stays.
+    async fn stamp_released(&self, entry: &Entry, term: Term) -> Result<bool, StoreError>;
+
+    /// Stamps every recorded row that nobody has touched for as long as it was said to live, and returns how many.
+    /// Leases that this store itself grants are not its business.
+    async fn sweep(&self) -> Result<u64, StoreError>;
+}

@@ -1,0 +1,79 @@
+//! The history of a lease: every change of holder, with its cause.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::{LeaseName, Term};
+use crate::id::Node;
+use crate::time::StoreTime;
+
+/// Why the holder of a lease changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Cause {
+    /// Someone took the lease.
+    Acquired,
+    /// The holder gave it back.
+    Released,
+    /// Its ttl ended, and someone else took it.
+    Expired,
+    /// Its presence ended, and someone else took it.
+    Crashed,
+    /// An operator ended it at once, without waiting for the holder.
+    Fenced,
+    /// The holder gave it back because an operator asked for it.
+    Resigned,
+}
+
+impl Cause {
+    /// Every cause, with the text a row holds.
+    const TEXTS: [(Self, &'static str); 6] = [
+        (Self::Acquired, "acquired"),
+        (Self::Released, "released"),
+        (Self::Expired, "expired"),
+        (Self::Crashed, "crashed"),
+        (Self::Fenced, "fenced"),
+        (Self::Resigned, "resigned"),
+    ];
+
+    /// The text a row holds.
+    pub fn as_str(self) -> &'static str {
+        Self::TEXTS.iter().find(|(cause, _)| *cause == self).map_or("", |(_, text)| text)
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A text that names no cause.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not a cause")]
+pub struct NotACause;
+
+impl FromStr for Cause {
+    type Err = NotACause;
+    fn from_str(text: &str) -> Result<Self, NotACause> {
+        Self::TEXTS.iter().find(|(_, known)| *known == text).map(|(cause, _)| *cause).ok_or(NotACause)
+    }
+}
+
+/// One line of a lease's history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// The lease.
+    pub name: LeaseName,
+    /// The term that began or ended.
+    pub term: Term,
+    /// What happened to it.
+    pub cause: Cause,
+    /// Who held, or holds, that term.
+    pub node: Node,
+    /// When, by the store's clock.
+    pub at: StoreTime,
+}

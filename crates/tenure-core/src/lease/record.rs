@@ -1,0 +1,91 @@
+//! One row of `tenure_leases`: lease, registry entry and memory of the last term in one.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::{Announced, Cause, Change, Grant, Holder, LeaseName, Loss, Term};
+use crate::id::{Node, Unique};
+use crate::time::StoreTime;
+
+/// The row of a lease. There is one per name for ever; a release stamps it, nothing deletes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeaseRecord {
+    /// The lease.
+    pub name: LeaseName,
+    /// The term of the present holder, or of the last one.
+    pub term: Term,
+    /// The present holder, or the last one.
+    pub node: Node,
+    /// The claim by which it holds.
+    #[serde(skip)]
+    pub claim: Unique,
+    /// The number of the last renewal.
+    #[serde(skip)]
+    pub renewals: u64,
+    /// What kind of work it guards.
+    pub kind: Option<String>,
+    /// What granted it: this store, or something that is only recorded here.
+    pub backend: String,
+    /// When this term began.
+    pub acquired_at: StoreTime,
+    /// When it was last renewed.
+    pub renewed_at: StoreTime,
+    /// When it ends unless it is renewed.
+    pub expires_at: StoreTime,
+    /// When it was given back.
+    pub released_at: Option<StoreTime>,
+    /// When an operator revoked it.
+    pub revoked_at: Option<StoreTime>,
+    /// How the holder's death can be seen before the ttl ends.
+    #[serde(skip)]
+    pub presence: Option<Announced>,
+}
+
+impl LeaseRecord {
+    /// Whether someone holds the lease at `now`.
+    pub fn is_held(&self, now: StoreTime) -> bool {
+        self.released_at.is_none() && now < self.expires_at
+    }
+
+    /// The holder, as others see it at `now`.
+    pub fn holder(&self, now: StoreTime) -> Holder {
+        Holder {
+            node: self.node.clone(),
+            term: self.term,
+            expires_in: now.until(self.expires_at),
+            presence: self.presence.clone(),
+        }
+    }
+
+    /// The grant that this row stands for.
+    pub fn grant(&self, ttl: Duration) -> Grant {
+        Grant {
+            name: self.name.clone(),
+            term: self.term,
+            node: self.node.clone(),
+            claim: self.claim,
+            ttl,
+            acquired_at: self.acquired_at,
+        }
+    }
+
+    /// Why `term` of `incarnation` no longer holds this row at `now`; `None` when it does.
+    pub fn loss(&self, term: Term, incarnation: Unique, now: StoreTime) -> Option<Loss> {
+        if self.term != term || self.node.incarnation != incarnation {
+            return Some(Loss::Taken { term: self.term, by: self.node.name.clone() });
+        }
+        if self.released_at.is_some() {
+            return Some(Loss::Released);
+        }
+        if self.revoked_at.is_some() {
+            return Some(Loss::Revoked);
+        }
+        (now >= self.expires_at).then_some(Loss::Expired)
+    }
+
+    /// A line of history about this row's term.
+    pub(crate) fn change(&self, cause: Cause, at: StoreTime) -> Change {
+        Change { name: self.name.clone(), term: self.term, cause, node: self.node.clone(), at }
+    }
+}

@@ -1,0 +1,29 @@
+//! The words, contracts and decisions of Tenure.
+//!
+//! Nothing in this crate does I/O: there is no clock, no randomness and no socket here. Time and chance are inputs,
+//! decisions are plain functions from state and input to state and effects. That is what lets the same code run in
+//! production, in the deterministic simulator and in the conformance suite.
+//!
+//! **What a lease does not promise.** A lease is a hint about who should work. Between asking "do I hold it?" and the
+//! arrival of a write, a process can be paused for any length of time. What makes a protected write safe is its
+//! [`Fence`](lease::Fence), checked by the store in the same transaction as the write.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`id`], [`time`] | nodes and their incarnations; the two kinds of time |
+//! | [`lease`] | names, terms, the pure decisions of a store, a holder and a contender |
+//! | [`contract`] | what a backend implements: [`LeaseStore`](contract::LeaseStore) and friends |
+//! | [`registry`] | what kind of work a lock's name stands for |
+//! | [`memory`] | the in-memory backend, for tests and single processes |
+
+pub mod contract;
+pub mod error;
+pub mod id;
+pub mod lease;
+pub mod memory;
+pub mod mutation;
+pub mod naming;
+pub mod registry;
+pub mod time;
+
+pub use error::StoreError;

@@ -1,0 +1,212 @@
+//! Leases in a map. Every method is one decision under one lock.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use super::presence::Flags;
+use crate::contract::{Capabilities, LeaseAdmin, LeaseRegistry, LeaseStore, Presence};
+use crate::error::StoreError;
+use crate::lease::decide::{self, Decision, RenewAnswer, TermError};
+use crate::lease::{
+    Acquire, Change, Claim, Fence, FenceCheck, Grant, LeaseName, LeaseRecord, Release, Renew, Renewal, Revoke, Term,
+};
+use crate::registry::{Entry, Recorded};
+use crate::time::StoreTime;
+
+/// What this store calls itself.
+const BACKEND: &str = "memory";
+
+/// The clock that a memory store judges expiry by.
+pub trait StoreClock: Send + Sync + fmt::Debug {
+    /// The store's time now.
+    fn now(&self) -> StoreTime;
+}
+
+/// A clock that stands still until it is moved.
+#[derive(Debug, Default)]
+pub struct ManualClock(AtomicI64);
+
+impl ManualClock {
+    /// Moves the clock on.
+    pub fn advance(&self, span: Duration) {
+        self.0.fetch_add(i64::try_from(span.as_micros()).unwrap_or(i64::MAX), Ordering::SeqCst);
+    }
+}
+
+impl StoreClock for ManualClock {
+    fn now(&self) -> StoreTime {
+        StoreTime::from_micros(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// Leases held in this process's memory. Clones share them.
+#[derive(Debug, Clone)]
+pub struct MemoryStore {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    clock: Arc<dyn StoreClock>,
+    state: Mutex<State>,
+    flags: Flags,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    leases: BTreeMap<LeaseName, LeaseRecord>,
+    history: Vec<Change>,
+    audit: Vec<String>,
+}
+
+impl State {
+    fn remembered(&self, name: &LeaseName) -> Option<Term> {
+        self.history.iter().filter(|change| change.name == *name).map(|change| change.term).max()
+    }
+
+    fn apply<O>(&mut self, decision: Decision<O>) -> O {
+        if let Some(record) = decision.write {
+            self.leases.insert(record.name.clone(), record);
+        }
+        self.history.extend(decision.history);
+        decision.outcome
+    }
+}
+
+impl MemoryStore {
+    /// An empty store whose expiry is judged by `clock`.
+    pub fn new(clock: Arc<dyn StoreClock>) -> Self {
+        Self { shared: Arc::new(Shared { clock, state: Mutex::default(), flags: Flags::default() }) }
+    }
+
+    /// Checks a fence, for protected writes to things in memory.
+    pub fn check(&self, fence: &Fence) -> FenceCheck {
+        decide::check(self.state().leases.get(&fence.lease), fence, self.now())
+    }
+
+    /// Forgets a row, as a careless person with a database shell would.
+    pub fn delete_row(&self, name: &LeaseName) {
+        self.state().leases.remove(name);
+    }
+
+    fn now(&self) -> StoreTime {
+        self.shared.clock.now()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A panic cannot leave the state half changed: every change is the last step of its method.
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn corrupt(error: &TermError) -> StoreError {
+    StoreError::Corrupt { store: BACKEND.into(), message: error.to_string() }
+}
+
+#[async_trait]
+impl LeaseStore for MemoryStore {
+    async fn try_acquire(&self, claim: &Claim) -> Result<Acquire, StoreError> {
+        let mut state = self.state();
+        let (record, remembered) = (state.leases.get(&claim.name), state.remembered(&claim.name));
+        let decision =
+            decide::acquire(record, remembered, claim, BACKEND, self.now()).map_err(|error| corrupt(&error))?;
+        Ok(state.apply(decision))
+    }
+
+    async fn renew(&self, grant: &Grant, renewal: &Renewal) -> Result<Renew, StoreError> {
+        let mut state = self.state();
+        let decision = decide::renew(state.leases.get(&grant.name), grant, renewal, self.now());
+        match state.apply(decision) {
+            RenewAnswer::Is(answer) => Ok(answer),
+            RenewAnswer::OutOfOrder => Err(StoreError::Failed {
+                store: BACKEND.into(),
+                message: "a later renewal of this grant was there first".into(),
+                source: None,
+            }),
+        }
+    }
+
+    async fn release(&self, grant: &Grant) -> Result<Release, StoreError> {
+        let mut state = self.state();
+        let decision = decide::release(state.leases.get(&grant.name), grant, self.now());
+        Ok(state.apply(decision))
+    }
+
+    async fn observe(&self, name: &LeaseName) -> Result<Option<LeaseRecord>, StoreError> {
+        Ok(self.state().leases.get(name).cloned())
+    }
+
+    fn presence(&self) -> Option<&dyn Presence> {
+        Some(&self.shared.flags)
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { store: BACKEND.into(), presence: true, ..Capabilities::default() }
+    }
+}
+
+#[async_trait]
+impl LeaseAdmin for MemoryStore {
+    async fn list(&self, limit: u32) -> Result<(Vec<LeaseRecord>, StoreTime), StoreError> {
+        Ok((self.state().leases.values().take(limit as usize).cloned().collect(), self.now()))
+    }
+
+    async fn history(&self, name: Option<&LeaseName>, limit: u32) -> Result<Vec<Change>, StoreError> {
+        let state = self.state();
+        let wanted = state.history.iter().rev().filter(|change| name.is_none_or(|name| change.name == *name));
+        Ok(wanted.take(limit as usize).cloned().collect())
+    }
+
+    async fn revoke(&self, name: &LeaseName, by: &str, force: bool) -> Result<Revoke, StoreError> {
+        let mut state = self.state();
+        let decision = decide::revoke(state.leases.get(name), force, self.now());
+        if decision.outcome != Revoke::NotHeld {
+            state.audit.push(format!("{by} revoked {name}"));
+        }
+        Ok(state.apply(decision))
+    }
+}
+
+#[async_trait]
+impl LeaseRegistry for MemoryStore {
+    async fn prepare(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    async fn record(&self, entry: &Entry, stale_after: Duration) -> Result<Recorded, StoreError> {
+        let mut state = self.state();
+        let (record, remembered) = (state.leases.get(&entry.name), state.remembered(&entry.name));
+        let decision = decide::record(record, remembered, entry, stale_after, BACKEND, self.now())
+            .map_err(|error| corrupt(&error))?;
+        Ok(state.apply(decision))
+    }
+
+    async fn touch(&self, entry: &Entry, term: Term, stale_after: Duration) -> Result<bool, StoreError> {
+        let mut state = self.state();
+        let decision = decide::touch(state.leases.get(&entry.name), entry, term, stale_after, self.now());
+        Ok(state.apply(decision))
+    }
+
+    async fn stamp_released(&self, entry: &Entry, term: Term) -> Result<bool, StoreError> {
+        let mut state = self.state();
+        let decision = decide::stamp_released(state.leases.get(&entry.name), entry, term, self.now());
+        Ok(state.apply(decision))
+    }
+
+    async fn sweep(&self) -> Result<u64, StoreError> {
+        let mut state = self.state();
+        let now = self.now();
+        let decisions: Vec<_> =
+            state.leases.values().filter_map(|record| decide::sweep(record, BACKEND, now)).collect();
+        let swept = decisions.len() as u64;
+        for decision in decisions {
+            state.apply(decision);
+        }
+        Ok(swept)
+    }
+}

@@ -1,0 +1,98 @@
+//! Switches that turn one safety rule off each.
+//!
+//! A rule that no test misses is a rule nobody can rely on. With the feature `mutations` (used by the simulator and by
+//! tests only) a rule can be switched off for the current thread, and the test then has to fail. Without the feature
+//! [`off`] is a constant and every check of it disappears.
+
+/// A safety rule that can be switched off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Rule {
+    /// Trust is counted from the start of an attempt; off: from its answer.
+    TrustFromStart,
+    /// The store checks the fence of a protected write; off: it lets every write pass.
+    Fence,
+    /// Expiry is judged by the store's clock; off: by the clock of the node that asks.
+    StoreClock,
+    /// A holder stops at its trust deadline; off: it goes on until it is told.
+    StopAtDeadline,
+    /// A release names the term; off: it names only the lease.
+    ReleaseByTerm,
+    /// A renewal names the term; off: it names only the lease.
+    RenewByTerm,
+    /// A term is remembered after a release; off: it starts again at one.
+    TermForEver,
+    /// Trust ends a margin before the ttl; off: the margin is zero.
+    Margin,
+    /// A contender that saw a presence end waits out the holder's trust; off: it takes over at once.
+    WaitOutPresence,
+    /// A holder under presence trusts itself only as far as its last ping; off: as far as the row says.
+    PresenceTrust,
+    /// Evidence of an ended presence names the session; off: any session of that term will do.
+    EvidenceNamesSession,
+    /// A doubtful renewal leaves the presence as bound as before; off: it counts as done.
+    DoubtKeepsPresence,
+    /// A renewal that arrives after a later one is refused; off: it takes effect.
+    RenewalsInOrder,
+}
+
+impl Rule {
+    /// Every rule there is.
+    pub const ALL: [Self; 13] = [
+        Self::TrustFromStart,
+        Self::Fence,
+        Self::StoreClock,
+        Self::StopAtDeadline,
+        Self::ReleaseByTerm,
+        Self::RenewByTerm,
+        Self::TermForEver,
+        Self::Margin,
+        Self::WaitOutPresence,
+        Self::PresenceTrust,
+        Self::EvidenceNamesSession,
+        Self::DoubtKeepsPresence,
+        Self::RenewalsInOrder,
+    ];
+}
+
+#[cfg(not(feature = "mutations"))]
+mod switch {
+    use super::Rule;
+
+    /// Whether a rule is switched off; never, in a build without the feature `mutations`.
+    #[inline(always)]
+    pub const fn off(_: Rule) -> bool {
+        false
+    }
+}
+
+#[cfg(feature = "mutations")]
+mod switch {
+    use std::cell::Cell;
+
+    use super::Rule;
+
+    thread_local! {
+        static OFF: Cell<Option<Rule>> = const { Cell::new(None) };
+    }
+
+    /// Whether a rule is switched off on this thread.
+    pub fn off(rule: Rule) -> bool {
+        OFF.get() == Some(rule)
+    }
+
+    /// Runs `work` with one rule switched off on this thread.
+    pub fn without<T>(rule: Rule, work: impl FnOnce() -> T) -> T {
+        struct Restore(Option<Rule>);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                OFF.set(self.0);
+            }
+        }
+        let _restore = Restore(OFF.replace(Some(rule)));
+        work()
+    }
+}
+
+pub use switch::off;
+#[cfg(feature = "mutations")]
+pub use switch::without;

@@ -1,0 +1,104 @@
+//! What kind of work a lock's name stands for.
+//!
+//! The registry shows a person who holds what. A name such as `outbox-orders` tells what kind of work it guards; a
+//! [`Classifier`] reads that out of the name, and users with another scheme bring their own.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::id::{Node, Unique};
+use crate::lease::{LeaseName, Term};
+
+/// Reads the kind of work out of a lock's name.
+#[derive(Clone)]
+pub struct Classifier(Arc<dyn Fn(&str) -> Option<String> + Send + Sync>);
+
+impl Classifier {
+    /// A scheme of one's own.
+    pub fn new(classify: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(classify))
+    }
+
+    /// The kind of `name`, if it has one.
+    pub fn kind(&self, name: &str) -> Option<String> {
+        (self.0)(name)
+    }
+}
+
+/// By the name's first word: `outbox-…`, `subscription-…`, `event-route-…`, `singleton-…`, `shard-…`, `election-…`;
+/// `-`, `/`, `:` and `.` all end a word.
+impl Default for Classifier {
+    fn default() -> Self {
+        const KINDS: [(&str, &str); 8] = [
+            ("outbox", "outbox"),
+            ("subscription", "subscription"),
+            ("event-route", "subscription"),
+            ("singleton", "singleton"),
+            ("shard", "shard"),
+            ("daemon", "daemon"),
+            ("election", "election"),
+            ("leader", "election"),
+        ];
+        Self::new(|name| {
+            let bare = name.strip_prefix("tenure-").unwrap_or(name);
+            let (_, kind) = KINDS.iter().find(|(word, _)| {
+                bare.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '/', ':', '.']))
+            })?;
+            Some((*kind).to_owned())
+        })
+    }
+}
+
+impl fmt::Debug for Classifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Classifier")
+    }
+}
+
+/// One holding of a lock that is granted elsewhere, as the registry writes it down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The lock's name.
+    pub name: LeaseName,
+    /// Who holds it.
+    pub node: Node,
+    /// Which holding this is: told apart from an earlier one of the same node.
+    pub claim: Unique,
+    /// What granted it: `session`, `kubernetes`, `etcd` …
+    pub backend: String,
+    /// What kind of work it guards.
+    pub kind: Option<String>,
+}
+
+/// What the registry made of a recorded entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recorded {
+    /// Written, under this term of the recording store.
+    At(Term),
+    /// The name is held as a lease of this store itself; nothing was written.
+    NameTaken,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a6_kind_comes_from_the_first_word_of_the_name() {
+        let classifier = Classifier::default();
+        let kind = |name| classifier.kind(name);
+        assert_eq!(kind("outbox"), Some("outbox".into()));
+        assert_eq!(kind("tenure-outbox-orders"), Some("outbox".into()));
+        assert_eq!(kind("event-route-Loan-Book"), Some("subscription".into()));
+        assert_eq!(kind("subscription/book-catalog"), Some("subscription".into()));
+        assert_eq!(kind("outboxes"), None);
+        assert_eq!(kind("nightly"), None);
+    }
+
+    #[test]
+    fn a6_the_classifier_can_be_replaced() {
+        let mine = Classifier::new(|name| name.split_once('!').map(|(kind, _)| kind.to_owned()));
+        assert_eq!(mine.kind("report!daily"), Some("report".into()));
+        assert_eq!(mine.kind("outbox-x"), None);
+    }
+}
