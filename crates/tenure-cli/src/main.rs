@@ -1,1 +1,66 @@
-fn main() {}
+//! The binary `tenure`.
+
+mod args;
+mod bench;
+mod lease;
+mod migrate;
+mod output;
+mod run;
+mod store;
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+use tracing_subscriber::EnvFilter;
+
+use self::args::{BenchCommand, Cli, Command, LogFormat};
+use self::output::Failure;
+
+fn main() -> ExitCode {
+    // The small processes that belong to `run` and `bench` come first: they need no runtime and little memory.
+    if let Some(code) = run::inner_process().or_else(bench::inner_process) {
+        return code;
+    }
+    let cli = Cli::parse();
+    log(cli.global.log);
+    let outcome = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => {
+            let outcome = runtime.block_on(dispatch(cli));
+            // A thread that waits for a file lock must not hold up the exit.
+            runtime.shutdown_background();
+            outcome
+        }
+        Err(error) => Err(Failure::Failed(format!("no runtime: {error}"))),
+    };
+    outcome.unwrap_or_else(|failure| {
+        output::note(&failure);
+        failure.exit_code()
+    })
+}
+
+async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
+    let global = &cli.global;
+    match cli.command {
+        Command::Run(args) => run::run(global, &args).await,
+        Command::Lease(command) => lease::lease(global, &command).await,
+        Command::Migrate(args) => migrate::migrate(global, &args).await,
+        Command::Bench(BenchCommand::Failover(args)) => bench::failover::failover(global, &args).await,
+        Command::Bench(BenchCommand::Idle(args)) => bench::idle::idle(global, &args).await,
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "tenure", &mut io::stdout());
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// Log lines go to standard error, where they do not mix with results.
+fn log(format: LogFormat) {
+    let filter = EnvFilter::try_from_env("TENURE_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    let colour = io::IsTerminal::is_terminal(&io::stderr()) && std::env::var_os("NO_COLOR").is_none();
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(colour);
+    match format {
+        LogFormat::Text => builder.with_target(false).init(),
+        LogFormat::Json => builder.json().init(),
+    }
+}

@@ -1,5 +1,6 @@
 //! What the suite needs of a backend under test.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,8 +53,58 @@ pub trait Backend: Send + Sync {
     }
 
     /// Ends, from the server's side, every session on which a presence or a session lock of this backend lives; false
-    /// where that cannot be done.
+    /// where that cannot be done. Sessions of other values of this type are other tests': leave them alone.
     async fn kill_sessions(&self) -> bool {
         false
+    }
+
+    /// The shortest ttl that this store can keep; cases that let a grant expire wait a little longer than this.
+    fn short_ttl(&self) -> Duration {
+        Duration::from_millis(300)
+    }
+
+    /// What this backend must have: a case that finds it missing fails, where it would else be skipped.
+    fn promises(&self) -> &'static [Need] {
+        &[]
+    }
+}
+
+/// Something a case needs and not every backend has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Need {
+    /// [`LeaseStore::presence`].
+    Presence,
+    /// A store that ends silent sessions: [`Capabilities::silence`](tenure_core::contract::Capabilities::silence).
+    Silence,
+    /// [`Backend::admin`].
+    Admin,
+    /// [`Backend::registry`].
+    Registry,
+    /// [`Backend::locks`].
+    Locks,
+    /// [`Backend::check_fence`].
+    Fence,
+    /// [`Backend::delete_row`].
+    DeleteRow,
+    /// [`Backend::regress_term`].
+    RegressTerm,
+    /// [`Backend::kill_sessions`].
+    KillSessions,
+}
+
+impl fmt::Display for Need {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Presence => "presence",
+            Self::Silence => "end of silent sessions",
+            Self::Admin => "operator's view",
+            Self::Registry => "registry",
+            Self::Locks => "session locks",
+            Self::Fence => "fence to check",
+            Self::DeleteRow => "way to delete a row",
+            Self::RegressTerm => "way to set a term back",
+            Self::KillSessions => "way to kill sessions",
+        })
     }
 }

@@ -1,18 +1,43 @@
 //! The suite that every Tenure backend must pass.
 //!
-//! An author of a backend implements [`Backend`] for a test and writes one line:
+//! An author of a backend implements [`Backend`] for a test and writes one line, in a module of its own for every way
+//! of connecting:
 //!
-//! ```ignore
-//! tenure_conformance::lease_suite!(async { MyBackend::start().await });
+//! ```text
+//! mod direct {
+//!     tenure_conformance::lease_suite!(async { MyBackend::start().await });
+//! }
 //! ```
 //!
 //! Each case becomes a test of its own, named after the property it proves and the number of the failure scenario it
-//! comes from. A case that needs a capability the backend does not have says so and passes.
+//! comes from. A case that needs something the backend does not have says so and passes; what a backend
+//! [promises](Backend::promises) must not be missing. The story of a whole backend is told in
+//! `docs/writing-a-backend.md`.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`backend`] | what the suite needs of a backend under test |
+//! | [`lease`] | the cases about leases, by theme, and their list |
+//! | [`suite`] | how a case is run |
 
-// A suite fails by panicking, and says aloud what it could not run.
-#![allow(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
+// A suite fails by panicking.
+#![allow(clippy::panic, clippy::unwrap_used, clippy::expect_used)]
 
 pub mod backend;
 pub mod lease;
+pub mod suite;
 
-pub use backend::Backend;
+pub use backend::{Backend, Need};
+
+/// Makes one test of every lease case.
+///
+/// The argument is a future that yields a backend under test: a [`Backend`], an `Arc<dyn Backend>`, or an `Option` of
+/// either, where `None` says that the server is not to be had here. That is said aloud and passes, unless `CI=true`.
+///
+/// The calling crate needs no dependency but this one: every test brings its own runtime.
+#[macro_export]
+macro_rules! lease_suite {
+    ($backend:expr) => {
+        $crate::__lease_cases! { tests $backend }
+    };
+}

@@ -1,1 +1,52 @@
-//! Soon.
+//! Tenure on Postgres: direct, or through a transaction pooler.
+//!
+//! A lease is a row; its expiry is judged by the server's clock alone; a fence is checked in the user's own transaction.
+//! Where sessions are real, a holder's death is noticed within milliseconds by the end of its session ([presence]).
+//! Behind a transaction pooler (PgBouncer, pgcat …) everything but presence and session locks works all the same, and
+//! the ttl decides. Which of the two holds is found out at start by a probe, and said.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use tenure_core::contract::Schema;
+//! use tenure_postgres::{PostgresOptions, PostgresStore};
+//!
+//! let options = PostgresOptions::from_url("postgres://app:secret@db.example/app?sslmode=verify-full")?;
+//! let store = PostgresStore::connect(options).await?;
+//! store.migrate().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `options` | [`PostgresOptions`] and the URL |
+//! | `store`, `connect`, `tls`, `probe` | the handle, its connections, and what stands between them and the server |
+//! | `statements`, `transaction` | the only place that builds SQL, and the two ways to run it |
+//! | `leases`, `admin`, `registry`, `schema` | the contracts over rows |
+//! | `presence`, `locks` | the contracts over sessions |
+//! | `fence` | [`Fencing`]: the check in the user's transaction |
+//! | `rows`, `error` | from the driver's types to ours |
+//!
+//! [presence]: tenure_core::contract::Presence
+
+mod admin;
+mod connect;
+mod error;
+mod fence;
+mod leases;
+mod locks;
+mod options;
+mod presence;
+mod probe;
+mod registry;
+mod rows;
+mod schema;
+mod statements;
+mod store;
+mod tls;
+mod transaction;
+
+pub use fence::Fencing;
+pub use locks::PostgresLocks;
+pub use options::{OptionsError, PostgresOptions, Sessions, TlsMode};
+pub use store::PostgresStore;

@@ -1,1 +1,47 @@
-//! Soon.
+//! The deterministic simulator of Tenure: the real decisions of `tenure-core` in a world where everything goes wrong.
+//!
+//! A seed decides the number of nodes, their settings and clocks, the weather of every link and every blow; two runs of a
+//! seed are the same to the last byte of their trace. After every step the [`invariants`] are checked; after the storm
+//! comes a calm in which work must go on.
+//!
+//! A simulator that finds nothing proves nothing, so each safety rule of the core can be switched off
+//! ([`run_without`]), and the tests demand that its absence is found.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `world` | true time, the queue of events, the store, the network |
+//! | `actor` | a node: the driver around the core's machines |
+//! | `faults` | the weather of links, and blows to nodes and sessions |
+//! | [`oracle`], [`invariants`] | who sees everything, and what must hold |
+//! | [`scenarios`] | chaos, and the numbered failures of the catalogue |
+
+mod actor;
+mod clock;
+mod faults;
+pub mod invariants;
+pub mod oracle;
+mod plan;
+mod report;
+pub mod scenarios;
+mod trace;
+mod world;
+
+pub use report::{Failure, Report};
+pub use tenure_core::mutation::Rule;
+use tenure_core::mutation::without;
+pub use world::Tally;
+
+/// Runs the chaos of one seed.
+pub fn run(seed: u64) -> Result<Report, Failure> {
+    scenarios::chaos::run(seed)
+}
+
+/// Runs the chaos of one seed with one rule switched off.
+pub fn run_without(rule: Rule, seed: u64) -> Result<Report, Failure> {
+    without(rule, || run(seed)).map_err(|failure| Failure { rule: Some(rule), ..failure })
+}
+
+/// Looks for the first of `seeds` in which the absence of a rule is noticed.
+pub fn find_without(rule: Rule, seeds: impl IntoIterator<Item = u64>) -> Option<Failure> {
+    seeds.into_iter().find_map(|seed| run_without(rule, seed).err())
+}

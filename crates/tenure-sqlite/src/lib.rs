@@ -1,1 +1,47 @@
-//! Soon.
+//! Tenure on SQLite: one file, several processes on one machine.
+//!
+//! ```no_run
+//! # async fn start() -> Result<(), tenure_core::StoreError> {
+//! use tenure_core::contract::Schema;
+//! use tenure_sqlite::{SqliteOptions, SqliteStore};
+//!
+//! let store = SqliteStore::connect(SqliteOptions::new("app.db")).await?;
+//! store.migrate().await?;
+//! # Ok(()) }
+//! ```
+//!
+//! **What it does not promise.** All processes must run on one machine, with the file on a local disk: SQLite's log and
+//! the locks of presence do not work over a network. A process that is frozen keeps its presence; its ttl decides.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `options`, `store` | where the database is; the handle on it |
+//! | `worker`, `database`, `writing` | the thread that owns the connection; the connection; one writing transaction |
+//! | `clock` | why a step of the wall clock does not move the end of a lease |
+//! | `leases`, `admin`, `registry`, `schema` | the contracts of the core, each a few jobs on the connection |
+//! | `presence`, `flag_file` | how a death is noticed at once: locked files in `<database>-tenure/` |
+//! | `fence` | checking a fence in the user's own transaction |
+//! | `statements`, `rows`, `error` | SQL, rows and failures |
+
+mod admin;
+mod clock;
+mod database;
+mod error;
+mod fence;
+mod flag_file;
+mod leases;
+mod options;
+mod presence;
+mod registry;
+mod rows;
+mod schema;
+mod statements;
+mod store;
+mod worker;
+mod writing;
+
+pub use clock::{Clocks, Reading, Steady, SystemClocks};
+pub use fence::{FenceParameters, Fencing};
+pub use options::SqliteOptions;
+pub use schema::migrations;
+pub use store::SqliteStore;

@@ -1,1 +1,57 @@
-//! Soon.
+//! Leases that bite, and what stands on them.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use tenure::{Acquired, LeaseSettings, Leases, local_node};
+//!
+//! let database = tenure::open("sqlite:app.db", tenure::OpenOptions::default()).await?;
+//! database.schema().migrate().await?;
+//! let leases = Leases::new(database.leases(), local_node(None)?);
+//!
+//! let nightly = leases.lease("nightly", LeaseSettings::default())?;
+//! match nightly.acquire().await? {
+//!     Acquired::Granted(fence) => println!("mine, under {fence}"),
+//!     Acquired::Held(holder) => println!("held by {}", holder.node),
+//! }
+//! nightly.release().await?;
+//! # Ok(()) }
+//! ```
+//!
+//! **What this does not promise.** Holding a lease does not mean that nobody else acts: a paused process acts the moment
+//! it wakes, before it can look at its clock. Whatever must not happen twice carries the [`Fence`] into the transaction
+//! that does it, and lets the database refuse it there.
+
+mod clock;
+mod error;
+mod exclusive;
+mod heart;
+mod lease;
+mod locks;
+mod node;
+mod open;
+mod presence;
+mod record;
+mod stop;
+
+pub use tenure_core as core;
+pub use tenure_core::StoreError;
+pub use tenure_core::id::{Node, NodeName};
+pub use tenure_core::lease::{
+    Fence, FenceError, Holder, LeaseName, LeaseSettings, Loss, PresenceSettings, Release, Term,
+};
+pub use tenure_core::registry::Classifier;
+
+#[cfg(feature = "postgres")]
+pub use tenure_postgres as postgres;
+#[cfg(feature = "sqlite")]
+pub use tenure_sqlite as sqlite;
+
+pub use clock::{SteadyClock, SteadyStoreClock};
+pub use error::LeaseError;
+pub use exclusive::run_exclusively;
+pub use lease::{Acquired, Lease, Leases, OnLost, TrustWatch};
+pub use locks::LeaseLocks;
+pub use node::local_node;
+pub use open::{Database, OpenError, OpenOptions, migrations, open};
+pub use record::{Recorder, RecorderOptions, Recording, RecordingLeases, RecordingLocks};
+pub use stop::Stop;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::error::StoreError;
-use crate::lease::LeaseName;
+use crate::lease::{Fence, LeaseName};
 
 /// A provider of named locks.
 #[async_trait]
@@ -33,6 +33,11 @@ pub trait SessionLock: Send + Sync + fmt::Debug {
 
     /// Whether the lock is held as far as this process knows; no I/O.
     fn is_held(&self) -> bool;
+
+    /// The value that writes to the store behind this lock may carry, where there is one. A bare session lock has none.
+    fn fence(&self) -> Option<Fence> {
+        None
+    }
 
     /// Waits until the lock is lost or given back.
     async fn lost(&self);

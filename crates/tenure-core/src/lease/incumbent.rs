@@ -231,10 +231,11 @@ impl Incumbent {
         self.session.filter(|session| now < self.doubt_at(session)).map(|session| session.id)
     }
 
-    /// When a session without a new ping becomes doubtful: half-way to the end of trust, so that there is time left to
-    /// withdraw it.
+    /// When a session without a new ping becomes doubtful: half-way between the moment at which the next ping was due
+    /// and the end of trust, so that there is time for a slow ping and time left to withdraw the session.
     fn doubt_at(&self, session: &Session) -> Monotonic {
-        session.ping.after(self.presence_trust() / 2)
+        let ping = self.settings.presence.as_ref().map_or(Duration::ZERO, |presence| presence.ping);
+        session.ping.after((ping + self.presence_trust()) / 2)
     }
 
     /// The next moment at which the wanted session may change by itself, or the watchdog may bite.

@@ -25,6 +25,8 @@ struct Board {
 
 #[derive(Default)]
 struct BoardState {
+    /// The sessions that live.
+    open: HashSet<Unique>,
     up: HashSet<Flag>,
     waiting: Vec<Waker>,
 }
@@ -36,9 +38,28 @@ impl Board {
 
     /// Lowers flags and wakes everyone who watches one.
     fn lower(&self, gone: impl Fn(&Flag) -> bool) {
+        self.state().lower(gone);
+    }
+
+    /// Ends sessions, and with them their flags.
+    fn end(&self, ends: impl Fn(Unique) -> bool) {
         let mut state = self.state();
-        state.up.retain(|flag| !gone(flag));
-        state.waiting.drain(..).for_each(Waker::wake);
+        state.open.retain(|session| !ends(*session));
+        state.lower(|flag| ends(flag.session));
+    }
+}
+
+impl BoardState {
+    fn lower(&mut self, gone: impl Fn(&Flag) -> bool) {
+        self.up.retain(|flag| !gone(flag));
+        self.waiting.drain(..).for_each(Waker::wake);
+    }
+}
+
+impl Flags {
+    /// Ends every session, as a server that restarts would.
+    pub(super) fn end_all(&self) {
+        self.board.end(|_| true);
     }
 }
 
@@ -51,6 +72,7 @@ impl fmt::Debug for Flags {
 #[async_trait]
 impl Presence for Flags {
     async fn open(&self, id: Unique, _idle_timeout: Duration) -> Result<Arc<dyn PresenceSession>, StoreError> {
+        self.board.state().open.insert(id);
         Ok(Arc::new(Session { id, board: Arc::downgrade(&self.board) }))
     }
 
@@ -86,8 +108,20 @@ impl fmt::Debug for Board {
 impl Session {
     fn end(&self) {
         if let Some(board) = self.board.upgrade() {
-            board.lower(|flag| flag.session == self.id);
+            board.end(|session| session == self.id);
         }
+    }
+
+    /// Does `work` if this session is open. Both under one lock: a session that ends must not leave a flag up.
+    fn while_open(&self, work: impl FnOnce(&mut BoardState)) -> Result<(), StoreError> {
+        if let Some(board) = self.board.upgrade() {
+            let mut state = board.state();
+            if state.open.contains(&self.id) {
+                work(&mut state);
+                return Ok(());
+            }
+        }
+        Err(StoreError::Unreachable { store: "memory".into(), message: "the session has ended".into() })
     }
 }
 
@@ -104,17 +138,13 @@ impl PresenceSession for Session {
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
-        match self.board.upgrade() {
-            Some(_) => Ok(()),
-            None => Err(StoreError::Unreachable { store: "memory".into(), message: "the store is gone".into() }),
-        }
+        self.while_open(|_| ())
     }
 
     async fn raise(&self, flag: &Flag) -> Result<Raise, StoreError> {
-        self.ping().await?;
-        if let Some(board) = self.board.upgrade() {
-            board.state().up.insert(flag.clone());
-        }
+        self.while_open(|state| {
+            state.up.insert(flag.clone());
+        })?;
         Ok(Raise::Raised)
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::presence::Flags;
-use crate::contract::{Capabilities, LeaseAdmin, LeaseRegistry, LeaseStore, Presence};
+use crate::contract::{Capabilities, LeaseAdmin, LeaseRegistry, LeaseStore, Migrated, Presence, Schema};
 use crate::error::StoreError;
 use crate::lease::decide::{self, Decision, RenewAnswer, TermError};
 use crate::lease::{
@@ -92,6 +92,20 @@ impl MemoryStore {
     /// Forgets a row, as a careless person with a database shell would.
     pub fn delete_row(&self, name: &LeaseName) {
         self.state().leases.remove(name);
+    }
+
+    /// Sets a row's term back by one, as a restored backup would; false when there is no lower term.
+    pub fn regress_term(&self, name: &LeaseName) -> bool {
+        let mut state = self.state();
+        let Some(record) = state.leases.get_mut(name) else { return false };
+        let Some(lower) = Term::new(record.term.get() - 1) else { return false };
+        record.term = lower;
+        true
+    }
+
+    /// Ends every presence session, as a server that restarts would.
+    pub fn end_sessions(&self) {
+        self.shared.flags.end_all();
     }
 
     fn now(&self) -> StoreTime {
@@ -208,5 +222,21 @@ impl LeaseRegistry for MemoryStore {
             state.apply(decision);
         }
         Ok(swept)
+    }
+}
+
+/// Memory needs no tables: every migration has been done before it is asked for.
+#[async_trait]
+impl Schema for MemoryStore {
+    async fn migrate(&self) -> Result<Migrated, StoreError> {
+        Ok(Migrated { from: 0, to: 0 })
+    }
+
+    async fn verify_schema(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn migrations(&self) -> String {
+        String::new()
     }
 }

@@ -1,0 +1,96 @@
+//! A real `tenure run` process that a benchmark starts, watches and torments.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
+
+use super::actor;
+use crate::args::Global;
+use crate::output::Failure;
+
+/// A benchmark that waits longer than this for a process has failed.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How a contestant is started.
+pub(super) struct Entry<'a> {
+    pub(super) global: &'a Global,
+    pub(super) url: &'a str,
+    pub(super) lease: &'a str,
+    pub(super) options: &'a [String],
+    pub(super) acts: &'a Path,
+}
+
+/// One running contestant.
+pub(super) struct Contestant {
+    child: Child,
+    pid: Pid,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Contestant {
+    pub(super) fn start(entry: &Entry<'_>) -> Result<Self, Failure> {
+        let failed = |error: std::io::Error| Failure::Failed(format!("cannot start a contestant: {error}"));
+        let binary = std::env::current_exe().map_err(failed)?;
+        let mut command = Command::new(&binary);
+        command.args(["run", "--json", "--name", entry.lease, "--table-prefix", &entry.global.table_prefix]);
+        if let Some(schema) = &entry.global.schema {
+            command.args(["--schema", schema]);
+        }
+        // The URL goes by the environment: command lines are for everyone to read.
+        command.env("TENURE_LEASE_URL", entry.url).args(entry.options);
+        command.arg("--").arg(&binary).arg(actor::COMMAND).arg(entry.acts);
+        let quiet = std::env::var_os("TENURE_LOG").is_none();
+        let stderr = if quiet { Stdio::null() } else { Stdio::inherit() };
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(stderr)
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(failed)?;
+        let pid = child.id().and_then(|pid| i32::try_from(pid).ok()).map(Pid::from_raw);
+        let (Some(pid), Some(stdout)) = (pid, child.stdout.take()) else {
+            return Err(Failure::Failed("a contestant ended at once".into()));
+        };
+        Ok(Self { child, pid, lines: BufReader::new(stdout).lines() })
+    }
+
+    /// Waits for an event that the contestant tells of.
+    pub(super) async fn until_event(&mut self, event: &str) -> Result<(), Failure> {
+        let wanted = format!("\"event\":\"{event}\"");
+        let look = async {
+            while let Ok(Some(line)) = self.lines.next_line().await {
+                if line.contains(&wanted) {
+                    return Ok(());
+                }
+            }
+            Err(Failure::Failed(format!("a contestant ended before it was {event}; try again with TENURE_LOG=info")))
+        };
+        let late = |_| Failure::Failed(format!("a contestant was not {event} within {PATIENCE:?}"));
+        tokio::time::timeout(PATIENCE, look).await.map_err(late)?
+    }
+
+    pub(super) fn signal(&self, signal: Signal) {
+        // Fails only when the contestant is gone.
+        let _ = kill(self.pid, signal);
+    }
+
+    /// What the process keeps in memory, where the system tells.
+    pub(super) fn resident_kib(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid)).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        line.trim().trim_end_matches(" kB").parse().ok()
+    }
+
+    /// Waits until it is gone; kills it when that takes too long.
+    pub(super) async fn gone(mut self) {
+        if tokio::time::timeout(Duration::from_secs(15), self.child.wait()).await.is_err() {
+            let _ = self.child.kill().await;
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! `tenure bench failover`: from the event to the next holder's first act.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use serde::Serialize;
+use tenure::core::lease::LeaseSettings;
+
+use super::actor::{ActLog, micros_now};
+use super::contestant::{Contestant, Entry};
+use super::proxy::{Proxy, upstream};
+use super::stats::Spans;
+use crate::args::{FailoverArgs, FailoverKind, Global};
+use crate::output::{self, Failure, Table};
+use crate::store;
+
+/// Before each event the holder has been in office for this long and up to as long again, so that events fall anywhere
+/// between two pings and two renewals.
+const SETTLE: Duration = Duration::from_millis(600);
+/// A hand-over that takes longer than this has failed.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[derive(Serialize)]
+struct Report {
+    bench: &'static str,
+    store: String,
+    settings: Settings,
+    /// Milliseconds from the event to the next holder's first act; `null` where the kind does not apply.
+    kinds: BTreeMap<&'static str, Option<Spans>>,
+    /// How often two acted at once.
+    overlaps: usize,
+    handovers: usize,
+    notes: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Settings {
+    ttl_ms: u128,
+    renew_ms: u128,
+    margin_ms: u128,
+    presence: bool,
+    presence_ping_ms: Option<u128>,
+    presence_trust_ms: Option<u128>,
+    presence_idle_timeout_ms: Option<u128>,
+}
+
+pub(crate) async fn failover(global: &Global, args: &FailoverArgs) -> Result<ExitCode, Failure> {
+    let url = store::database_url(global)?;
+    let mut settings = LeaseSettings::with_ttl(args.ttl);
+    if args.no_presence {
+        settings.presence = None;
+    }
+    settings.validate()?;
+    let capabilities = store::open_to_work(global, url, true).await?.leases().capabilities();
+    let mut report = Report {
+        bench: "failover",
+        store: capabilities.store,
+        settings: Settings::of(&settings, capabilities.presence),
+        kinds: BTreeMap::new(),
+        overlaps: 0,
+        handovers: 0,
+        notes: capabilities.notes,
+    };
+    let mut failed = false;
+    for kind in &args.kinds {
+        if *kind == FailoverKind::Cut && upstream(url).is_none() {
+            report.notes.push("cut: there is no connection to cut on this store".into());
+            report.kinds.insert(kind.name(), None);
+            continue;
+        }
+        let mut course = Course::new(global, args, url, *kind)?;
+        let spans = course.run(args.rounds).await?;
+        report.overlaps += course.acts.overlaps()?;
+        report.handovers += spans.len();
+        failed |= report.overlaps > 0;
+        report.kinds.insert(kind.name(), Spans::of(spans));
+    }
+    if global.json { output::json(&report)? } else { print(&report) }
+    Ok(if failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+impl FailoverKind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Kill => "sigkill",
+            Self::Graceful => "graceful",
+            Self::Stop => "sigstop",
+            Self::Cut => "cut",
+        }
+    }
+}
+
+impl Settings {
+    fn of(settings: &LeaseSettings, able: bool) -> Self {
+        let presence = settings.presence.as_ref().filter(|_| able);
+        Self {
+            ttl_ms: settings.ttl.as_millis(),
+            renew_ms: settings.renew.as_millis(),
+            margin_ms: settings.margin.as_millis(),
+            presence: presence.is_some(),
+            presence_ping_ms: presence.map(|presence| presence.ping.as_millis()),
+            presence_trust_ms: presence.map(|presence| presence.trust.as_millis()),
+            presence_idle_timeout_ms: presence.map(|presence| presence.idle_timeout.as_millis()),
+        }
+    }
+}
+
+/// All rounds of one kind, over one lease.
+struct Course<'a> {
+    global: &'a Global,
+    url: &'a str,
+    kind: FailoverKind,
+    lease: String,
+    options: Vec<String>,
+    acts: ActLog,
+    _directory: tempfile::TempDir,
+}
+
+/// A contestant, and the proxy through which it sees the database.
+struct Runner {
+    contestant: Contestant,
+    proxy: Option<Proxy>,
+}
+
+impl<'a> Course<'a> {
+    fn new(global: &'a Global, args: &FailoverArgs, url: &'a str, kind: FailoverKind) -> Result<Self, Failure> {
+        let directory = tempfile::tempdir()?;
+        let mut options = vec!["--ttl".to_owned(), format!("{}ms", args.ttl.as_millis())];
+        options.extend(args.no_presence.then(|| "--no-presence".to_owned()));
+        Ok(Self {
+            global,
+            url,
+            kind,
+            lease: format!("bench-failover-{}-{:08x}", kind.name(), fastrand::u32(..)),
+            options,
+            acts: ActLog::create(&directory.path().join("acts"))?,
+            _directory: directory,
+        })
+    }
+
+    /// Micros from event to first act, one per round.
+    async fn run(&mut self, rounds: u32) -> Result<Vec<u64>, Failure> {
+        let mut holder = self.start().await?;
+        let mut term = self.first_act_after(0).await?.0;
+        let mut spans = Vec::new();
+        for _ in 0..rounds {
+            let mut standby = self.start().await?;
+            standby.contestant.until_event("waiting").await?;
+            tokio::time::sleep(SETTLE.mul_f64(1.0 + fastrand::f64())).await;
+            let event = micros_now();
+            holder.suffer(self.kind);
+            let (next, first) = self.first_act_after(term).await?;
+            spans.push(first.saturating_sub(event));
+            holder.recover(self.kind).await;
+            (holder, term) = (standby, next);
+        }
+        holder.contestant.signal(Signal::SIGTERM);
+        holder.contestant.gone().await;
+        Ok(spans)
+    }
+
+    async fn start(&self) -> Result<Runner, Failure> {
+        let proxy = match (self.kind, upstream(self.url)) {
+            (FailoverKind::Cut, Some(upstream)) => Some(Proxy::start(upstream).await?),
+            _ => None,
+        };
+        let url = proxy.as_ref().map_or_else(|| Ok(self.url.to_owned()), |proxy| proxy.url(self.url))?;
+        let entry = Entry {
+            global: self.global,
+            url: &url,
+            lease: &self.lease,
+            options: &self.options,
+            acts: self.acts.path(),
+        };
+        Ok(Runner { contestant: Contestant::start(&entry)?, proxy })
+    }
+
+    /// The first term above `term` that acts, and when it first did.
+    async fn first_act_after(&mut self, term: u64) -> Result<(u64, u64), Failure> {
+        let look = async {
+            loop {
+                if let Some((next, acts)) = self.acts.look()?.range(term + 1..).next() {
+                    return Ok((*next, acts.first));
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let late = |_| Failure::Failed(format!("nobody acted within {PATIENCE:?} ({})", self.kind.name()));
+        tokio::time::timeout(PATIENCE, look).await.map_err(late)?
+    }
+}
+
+impl Runner {
+    fn suffer(&self, kind: FailoverKind) {
+        match (kind, &self.proxy) {
+            (FailoverKind::Kill, _) => self.contestant.signal(Signal::SIGKILL),
+            (FailoverKind::Graceful, _) => self.contestant.signal(Signal::SIGTERM),
+            (FailoverKind::Stop, _) => self.contestant.signal(Signal::SIGSTOP),
+            (FailoverKind::Cut, Some(proxy)) => proxy.cut(),
+            (FailoverKind::Cut, None) => {}
+        }
+    }
+
+    /// Lets a frozen contestant wake and find out; then sees it gone.
+    async fn recover(self, kind: FailoverKind) {
+        if kind == FailoverKind::Stop {
+            self.contestant.signal(Signal::SIGCONT);
+        }
+        self.contestant.gone().await;
+    }
+}
+
+fn print(report: &Report) {
+    output::line(format_args!(
+        "failover on {} (ttl {} ms, presence {})",
+        report.store,
+        report.settings.ttl_ms,
+        if report.settings.presence { "on" } else { "off" }
+    ));
+    let mut table = Table::new(&["KIND", "ROUNDS", "P50 MS", "P99 MS", "MAX MS"]);
+    for (kind, spans) in &report.kinds {
+        table.row(match spans {
+            Some(spans) => vec![
+                (*kind).to_owned(),
+                spans.rounds.to_string(),
+                spans.p50.to_string(),
+                spans.p99.to_string(),
+                spans.max.to_string(),
+            ],
+            None => vec![(*kind).to_owned(), "does not apply".into()],
+        });
+    }
+    table.print();
+    output::line(format_args!("two acted at once: {} of {} hand-overs", report.overlaps, report.handovers));
+    for note in &report.notes {
+        output::line(format_args!("note: {note}"));
+    }
+}

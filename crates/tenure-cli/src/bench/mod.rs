@@ -1,0 +1,16 @@
+//! `tenure bench`: figures measured on the user's own machine and database, with real processes.
+
+mod actor;
+mod contestant;
+pub(crate) mod failover;
+pub(crate) mod idle;
+mod proxy;
+mod stats;
+
+use std::process::ExitCode;
+
+/// Does the work of the processes that `bench` starts from this same binary.
+pub(crate) fn inner_process() -> Option<ExitCode> {
+    let mut args = std::env::args_os().skip(1);
+    (args.next()? == actor::COMMAND).then(|| actor::main(args.next()))
+}

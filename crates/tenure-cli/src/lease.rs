@@ -1,0 +1,192 @@
+//! `tenure lease`: who holds what, how it came to that, and how to change it.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde::Serialize;
+use tenure::LeaseName;
+use tenure::core::contract::LeaseAdmin;
+use tenure::core::lease::{LeaseRecord, Revoke};
+use tenure::core::time::StoreTime;
+
+use crate::args::{Global, LeaseCommand};
+use crate::output::{self, Failure, Table};
+use crate::store;
+
+pub(crate) async fn lease(global: &Global, command: &LeaseCommand) -> Result<ExitCode, Failure> {
+    let url = store::database_url(global)?;
+    let name = match command {
+        LeaseCommand::List { .. } => None,
+        LeaseCommand::History { lease, name, .. } | LeaseCommand::Release { lease, name, .. } => {
+            lease.as_ref().or(name.as_ref()).map(LeaseName::new).transpose()?
+        }
+    };
+    let database = store::open_existing(global, url).await?;
+    let admin = database.admin();
+    match command {
+        LeaseCommand::List { limit } => list(admin.as_ref(), *limit, global.json).await,
+        LeaseCommand::History { limit, .. } => history(admin.as_ref(), name.as_ref(), *limit, global.json).await,
+        LeaseCommand::Release { force, by, .. } => {
+            let Some(name) = name else { return Err(Failure::Usage("no lease named".into())) };
+            let by = by.clone().unwrap_or_else(user);
+            release(admin.as_ref(), &name, &by, *force, global.json).await
+        }
+    }
+}
+
+/// A lease as programs see it.
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    term: u64,
+    state: &'static str,
+    node: String,
+    incarnation: String,
+    machine: String,
+    pid: u32,
+    kind: Option<String>,
+    backend: String,
+    acquired_at: String,
+    renewed_at: String,
+    expires_at: String,
+    released_at: Option<String>,
+    expires_in_ms: Option<u64>,
+}
+
+impl Row {
+    fn new(record: &LeaseRecord, now: StoreTime) -> Self {
+        let held = record.is_held(now);
+        Self {
+            name: record.name.to_string(),
+            term: record.term.get(),
+            state: state(record, now),
+            node: record.node.name.to_string(),
+            incarnation: record.node.incarnation.to_string(),
+            machine: record.node.machine.clone(),
+            pid: record.node.pid,
+            kind: record.kind.clone(),
+            backend: record.backend.clone(),
+            acquired_at: record.acquired_at.to_string(),
+            renewed_at: record.renewed_at.to_string(),
+            expires_at: record.expires_at.to_string(),
+            released_at: record.released_at.map(|at| at.to_string()),
+            expires_in_ms: held.then(|| millis(now.until(record.expires_at))),
+        }
+    }
+}
+
+fn state(record: &LeaseRecord, now: StoreTime) -> &'static str {
+    match (record.released_at, record.revoked_at) {
+        (Some(_), _) => "released",
+        (None, _) if !record.is_held(now) => "expired",
+        (None, Some(_)) => "revoked",
+        (None, None) => "held",
+    }
+}
+
+async fn list(admin: &dyn LeaseAdmin, limit: u32, json: bool) -> Result<ExitCode, Failure> {
+    let (records, now) = admin.list(limit).await?;
+    let rows: Vec<Row> = records.iter().map(|record| Row::new(record, now)).collect();
+    if json {
+        output::json(&rows)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if rows.is_empty() {
+        output::line("no leases yet");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut table = Table::new(&["NAME", "TERM", "STATE", "NODE", "MACHINE/PID", "KIND", "ACQUIRED", "RENEWED"]);
+    for (row, record) in rows.iter().zip(&records) {
+        table.row(vec![
+            row.name.clone(),
+            row.term.to_string(),
+            row.state.to_owned(),
+            row.node.clone(),
+            format!("{}/{}", row.machine, row.pid),
+            row.kind.clone().unwrap_or_else(|| "-".into()),
+            ago(record.acquired_at, now),
+            ago(record.renewed_at, now),
+        ]);
+    }
+    table.print();
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn history(
+    admin: &dyn LeaseAdmin,
+    name: Option<&LeaseName>,
+    limit: u32,
+    json: bool,
+) -> Result<ExitCode, Failure> {
+    let changes = admin.history(name, limit).await?;
+    if json {
+        let rows: Vec<_> = changes
+            .iter()
+            .map(|change| {
+                serde_json::json!({
+                    "at": change.at.to_string(), "name": change.name, "term": change.term, "cause": change.cause,
+                    "node": change.node.name, "incarnation": change.node.incarnation,
+                    "machine": change.node.machine, "pid": change.node.pid,
+                })
+            })
+            .collect();
+        output::json(&rows)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if changes.is_empty() {
+        output::line("no history yet");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut table = Table::new(&["AT", "NAME", "TERM", "CAUSE", "NODE", "MACHINE/PID"]);
+    for change in changes {
+        table.row(vec![
+            change.at.to_string(),
+            change.name.to_string(),
+            change.term.to_string(),
+            change.cause.to_string(),
+            change.node.name.to_string(),
+            format!("{}/{}", change.node.machine, change.node.pid),
+        ]);
+    }
+    table.print();
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn release(
+    admin: &dyn LeaseAdmin,
+    name: &LeaseName,
+    by: &str,
+    force: bool,
+    json: bool,
+) -> Result<ExitCode, Failure> {
+    let outcome = admin.revoke(name, by, force).await?;
+    if json {
+        output::json(&outcome)?;
+    } else {
+        output::line(match &outcome {
+            Revoke::Asked { term, node } => format!(
+                "{node} (term {term}) is told at its next renewal; its fenced writes are refused from now on, and the \
+                 lease is free when it has stopped"
+            ),
+            Revoke::Forced { term, node } => format!(
+                "free now; {node} (term {term}) may still act until it notices, so only fenced writes are safe"
+            ),
+            Revoke::NotHeld => format!("nobody holds {name}"),
+        });
+    }
+    Ok(if outcome == Revoke::NotHeld { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+fn user() -> String {
+    let named = ["USER", "LOGNAME"].iter().find_map(|key| std::env::var(key).ok());
+    named.filter(|name| !name.is_empty()).unwrap_or_else(|| "unknown".into())
+}
+
+fn ago(at: StoreTime, now: StoreTime) -> String {
+    let span = Duration::from_secs(at.until(now).as_secs());
+    format!("{} ago", humantime::format_duration(span))
+}
+
+fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,127 @@
+//! What the user sees: text for people, JSON for programs, colour only on a terminal.
+
+use std::fmt;
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use serde::Serialize;
+use tenure::core::id::NameError;
+use tenure::core::lease::SettingsError;
+use tenure::{LeaseError, OpenError, StoreError};
+
+/// Why a command failed: what went wrong, and whether the caller used it wrongly.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// The command line, or a value in it, is wrong: exit code 2.
+    #[error("{0}")]
+    Usage(String),
+    /// Everything else: exit code 1.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl Failure {
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Usage(_) => ExitCode::from(2),
+            Self::Failed(_) => ExitCode::from(1),
+        }
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::UnknownScheme { .. } | OpenError::NoScheme => Self::Usage(error.to_string()),
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+impl From<LeaseError> for Failure {
+    fn from(error: LeaseError) -> Self {
+        match error {
+            LeaseError::Name(_) | LeaseError::Settings(_) => Self::Usage(error.to_string()),
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<NameError> for Failure {
+    fn from(error: NameError) -> Self {
+        Self::Usage(error.to_string())
+    }
+}
+
+impl From<SettingsError> for Failure {
+    fn from(error: SettingsError) -> Self {
+        Self::Usage(error.to_string())
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+/// Writes a line to standard output. A reader that went away (`tenure … | head`) is no error.
+pub(crate) fn line(text: impl fmt::Display) {
+    let _ = writeln!(io::stdout().lock(), "{text}");
+}
+
+/// Writes a value as one line of JSON.
+pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string(value).map_err(|error| Failure::Failed(error.to_string()))?;
+    line(text);
+    Ok(())
+}
+
+/// Writes a line to standard error.
+pub(crate) fn note(text: impl fmt::Display) {
+    let _ = writeln!(io::stderr().lock(), "tenure: {text}");
+}
+
+/// A table of text, its columns as wide as their widest cell.
+pub(crate) struct Table {
+    head: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub(crate) fn new(head: &[&'static str]) -> Self {
+        Self { head: head.to_vec(), rows: Vec::new() }
+    }
+
+    pub(crate) fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
+    pub(crate) fn print(&self) {
+        let widths: Vec<usize> = (0..self.head.len())
+            .map(|column| {
+                let cells = self.rows.iter().filter_map(|row| row.get(column));
+                cells.map(|cell| cell.chars().count()).chain([self.head[column].len()]).max().unwrap_or(0)
+            })
+            .collect();
+        let padded = |cells: &[&str]| {
+            let cells = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+            cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+        };
+        let (bold, plain) = if colour() { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
+        line(format_args!("{bold}{}{plain}", padded(&self.head)));
+        for row in &self.rows {
+            line(padded(&row.iter().map(String::as_str).collect::<Vec<_>>()));
+        }
+    }
+}
+
+fn colour() -> bool {
+    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}

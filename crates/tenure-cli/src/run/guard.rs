@@ -1,0 +1,107 @@
+//! The guard: a process that can end the command when tenure cannot.
+//!
+//! It reads lines from its standard input: `child PID` names the process group, `until MICROS` says how long trust
+//! lasts on the machine's steady clock, `done` says that the command is gone. When time is up, or the pipe closes without
+//! `done`, it kills the group. It does nothing else, so that nothing else can go wrong with it.
+
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use tenure::SteadyClock;
+use tenure::core::time::{Clock, Monotonic};
+
+/// The first argument by which this binary knows that it is the guard.
+pub(super) const COMMAND: &str = "__guard";
+/// The command is ended this long before its trust, so that it is gone when trust is.
+pub(super) const LEAD: Duration = Duration::from_millis(50);
+/// What the guard answers once it knows the command.
+pub(super) const READY: &str = "ready\n";
+
+/// Looks at the clock at least this often: a machine that slept may have skipped a timer.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+#[derive(Default)]
+struct Charge {
+    group: Option<Pid>,
+    until: Option<Monotonic>,
+    done: bool,
+}
+
+pub(super) fn main() -> ExitCode {
+    let mut charge = Charge::default();
+    let mut unread = Vec::new();
+    loop {
+        match wait_for_input(charge.until) {
+            Ok(false) => {}
+            Ok(true) => match read_lines(&mut unread, &mut charge) {
+                Ok(true) => {}
+                // The pipe is closed: tenure is gone.
+                Ok(false) | Err(_) => return end(&charge),
+            },
+            Err(_) => return end(&charge),
+        }
+        if charge.done {
+            return ExitCode::SUCCESS;
+        }
+        if charge.until.is_some_and(|until| SteadyClock.now() >= until.before(LEAD)) {
+            return end(&charge);
+        }
+    }
+}
+
+/// Waits until there is something to read, time is up, or it is time to look at the clock again.
+fn wait_for_input(until: Option<Monotonic>) -> Result<bool, Errno> {
+    let left = until.map_or(LOOK_EVERY, |until| SteadyClock.now().until(until.before(LEAD)).min(LOOK_EVERY));
+    // Rounded up: a timeout that ends a little early would only be a busy wait.
+    let millis = u16::try_from(left.as_micros().div_ceil(1000)).unwrap_or(u16::MAX);
+    let input = io::stdin();
+    let mut watched = [PollFd::new(input.as_fd(), PollFlags::POLLIN)];
+    match poll(&mut watched, PollTimeout::from(millis)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::EINTR) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Takes in what there is; false at the end of the pipe.
+fn read_lines(unread: &mut Vec<u8>, charge: &mut Charge) -> io::Result<bool> {
+    let mut buffer = [0; 4096];
+    let count = io::stdin().read(&mut buffer)?;
+    unread.extend_from_slice(&buffer[..count]);
+    while let Some(end) = unread.iter().position(|byte| *byte == b'\n') {
+        let line: Vec<u8> = unread.drain(..=end).collect();
+        obey(std::str::from_utf8(&line).unwrap_or_default().trim_end(), charge)?;
+    }
+    Ok(count > 0)
+}
+
+fn obey(line: &str, charge: &mut Charge) -> io::Result<()> {
+    match line.split_once(' ').unwrap_or((line, "")) {
+        ("child", pid) => {
+            charge.group = pid.parse().ok().map(Pid::from_raw);
+            io::stdout().write_all(READY.as_bytes())?;
+            io::stdout().flush()?;
+        }
+        ("until", micros) => {
+            let micros = micros.parse().map(Duration::from_micros);
+            charge.until = micros.ok().map(Monotonic::from_origin);
+        }
+        ("done", _) => charge.done = true,
+        _ => {}
+    }
+    Ok(())
+}
+
+fn end(charge: &Charge) -> ExitCode {
+    if let Some(group) = charge.group.filter(|_| !charge.done) {
+        // Fails only when the group is gone already.
+        let _ = killpg(group, Signal::SIGKILL);
+    }
+    ExitCode::from(1)
+}

@@ -1,0 +1,45 @@
+//! Opening the store that the command line names.
+
+use tenure::core::naming::{Identifier, Naming};
+use tenure::{Database, OpenOptions};
+
+use crate::args::Global;
+use crate::output::Failure;
+
+/// The URL given by `--db`, or an error that says how to give it.
+pub(crate) fn database_url(global: &Global) -> Result<&str, Failure> {
+    let missing = || Failure::Usage("no database: give --db URL or set TENURE_DB, for example --db sqlite:app.db".into());
+    global.db.as_deref().filter(|url| !url.is_empty()).ok_or_else(missing)
+}
+
+/// Where the tables live, as the command line says.
+pub(crate) fn naming(global: &Global) -> Result<Naming, Failure> {
+    let schema = global.schema.as_deref().map(|text| Identifier::new("schema", text)).transpose()?;
+    Ok(Naming { schema, prefix: Identifier::new("table prefix", &global.table_prefix)? })
+}
+
+/// Opens a store to look at it: what is not there is not made.
+pub(crate) async fn open_existing(global: &Global, url: &str) -> Result<Database, Failure> {
+    let options = OpenOptions { naming: naming(global)?, create: false, ..OpenOptions::default() };
+    let database = tenure::open(url, options).await?;
+    database.schema().verify_schema().await?;
+    Ok(database)
+}
+
+/// Opens a store to work on it: tables are made or upgraded, unless `migrate` is off.
+pub(crate) async fn open_to_work(global: &Global, url: &str, migrate: bool) -> Result<Database, Failure> {
+    let options = OpenOptions { naming: naming(global)?, create: migrate, ..OpenOptions::default() };
+    let database = tenure::open(url, options).await?;
+    // Look first: a role that may not create tables must be able to use those that are there.
+    match database.schema().verify_schema().await {
+        Ok(()) => {}
+        Err(
+            tenure::StoreError::SchemaMissing { .. } | tenure::StoreError::SchemaOlder { .. },
+        ) if migrate => {
+            let migrated = database.schema().migrate().await?;
+            tracing::info!(from = migrated.from, to = migrated.to, "schema migrated");
+        }
+        Err(error) => return Err(error.into()),
+    }
+    Ok(database)
+}

@@ -1,0 +1,3 @@
+//! The suite on the in-memory store.
+
+mod memory;

@@ -1,0 +1,51 @@
+//! What an operator sees of leases and does to them.
+
+use async_trait::async_trait;
+use tenure_core::StoreError;
+use tenure_core::contract::LeaseAdmin;
+use tenure_core::lease::{Change, LeaseName, LeaseRecord, Revoke, decide};
+use tenure_core::time::StoreTime;
+use tokio_postgres::types::Type;
+
+use crate::error::unreachable;
+use crate::rows::Reader;
+use crate::store::PostgresStore;
+use crate::transaction::Audit;
+
+#[async_trait]
+impl LeaseAdmin for PostgresStore {
+    async fn list(&self, limit: u32) -> Result<(Vec<LeaseRecord>, StoreTime), StoreError> {
+        let shared = &self.shared;
+        let rows = shared.read(&shared.statements.lease_list, &[(&i64::from(limit), Type::INT8)]).await?;
+        let reader = Reader { store: &shared.label };
+        let mut leases = Vec::with_capacity(rows.len());
+        let mut last = None;
+        for row in &rows {
+            let (record, now) = reader.lease_and_now(row)?;
+            leases.extend(record);
+            last = Some(now);
+        }
+        let now = last.ok_or_else(|| unreachable(&shared.label, "the server did not tell the time"))?;
+        Ok((leases, now))
+    }
+
+    async fn history(&self, name: Option<&LeaseName>, limit: u32) -> Result<Vec<Change>, StoreError> {
+        let shared = &self.shared;
+        let params: crate::transaction::Params<'_> =
+            &[(&name.map(LeaseName::as_str), Type::TEXT), (&i64::from(limit), Type::INT8)];
+        let rows = shared.read(&shared.statements.history_list, params).await?;
+        rows.iter().map(|row| Reader { store: &shared.label }.change(row)).collect()
+    }
+
+    async fn revoke(&self, name: &LeaseName, by: &str, force: bool) -> Result<Revoke, StoreError> {
+        let (transaction, locked) = self.shared.begin(name).await?;
+        let decision = decide::revoke(locked.record.as_ref(), force, locked.now);
+        let audit = match &decision.outcome {
+            Revoke::Asked { term, node } => Some(("lease.revoke", format!("term {term} of {node}"))),
+            Revoke::Forced { term, node } => Some(("lease.revoke.force", format!("term {term} of {node}"))),
+            Revoke::NotHeld => None,
+        };
+        let audit = audit.map(|(action, detail)| Audit { actor: by, action, subject: name.as_str(), detail });
+        transaction.apply(decision, audit).await
+    }
+}

@@ -1,0 +1,197 @@
+//! Opening connections.
+//!
+//! A connection is driven by a task of its own. That task, and the socket, always live on the runtime on which the store
+//! was opened, whichever runtime a call comes from: a connection must not die with a short-lived runtime of a caller.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use deadpool_postgres::Connect;
+use tenure_core::StoreError;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::task::{AbortHandle, JoinHandle};
+use tokio::time::timeout;
+use tokio_postgres::{Client, Config, Error, Row};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::error::{store_error, unreachable};
+use crate::options::PostgresOptions;
+use crate::{statements, tls};
+
+/// How long unanswered bytes may be on their way before the connection counts as broken.
+const TCP_USER_TIMEOUT: Duration = Duration::from_secs(5);
+/// When an idle connection is asked for signs of life, how often, and how many silences end it.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(5);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(2);
+const KEEPALIVE_RETRIES: u32 = 3;
+/// How long the polite end of a connection is waited for.
+const GOODBYE: Duration = Duration::from_secs(1);
+
+/// Opens connections to one server.
+#[derive(Clone)]
+pub(crate) struct Connector {
+    config: Config,
+    tls: MakeRustlsConnect,
+    handle: Handle,
+    label: Arc<str>,
+    application_name: Arc<str>,
+    limit: Duration,
+    /// What is said on every connection of the pool right after it was opened; nothing behind a pooler, where it would
+    /// stick to a server connection that others use next.
+    opening: Option<Arc<str>>,
+}
+
+impl Connector {
+    pub(crate) fn new(options: &PostgresOptions, handle: Handle) -> Result<Self, StoreError> {
+        let mut config = options.server().clone();
+        config
+            .connect_timeout(options.connect_timeout)
+            .ssl_mode(tls::ssl_mode(options.tls))
+            .tcp_user_timeout(TCP_USER_TIMEOUT)
+            .keepalives(true)
+            .keepalives_idle(KEEPALIVE_IDLE)
+            .keepalives_interval(KEEPALIVE_INTERVAL)
+            .keepalives_retries(KEEPALIVE_RETRIES)
+            .application_name(&options.application_name);
+        Ok(Self {
+            config,
+            tls: tls::connector(options)?,
+            handle,
+            label: options.label().into(),
+            application_name: options.application_name.as_str().into(),
+            limit: options.connect_timeout,
+            opening: None,
+        })
+    }
+
+    /// The same, saying `opening` on each new connection of the pool.
+    pub(crate) fn with_opening(&self, opening: String) -> Self {
+        Self { opening: Some(opening.into()), ..self.clone() }
+    }
+
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    pub(crate) fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Opens a connection that is not of the pool; `role` is shown in `pg_stat_activity` behind the application's name.
+    pub(crate) async fn open(&self, role: &str) -> Result<Link, StoreError> {
+        let mut config = self.config.clone();
+        config.application_name(format!("{} {role}", self.application_name));
+        match timeout(self.limit, self.dial(config, None)).await {
+            Ok(Ok((client, task, ended))) => {
+                Ok(Link { client, ended, task: task.abort_handle(), label: Arc::clone(&self.label) })
+            }
+            Ok(Err(error)) => Err(store_error(&self.label, error)),
+            Err(_) => Err(unreachable(&self.label, format!("no connection within {:?}", self.limit))),
+        }
+    }
+
+    /// Dials on the store's runtime; if that has ended, on the caller's.
+    async fn dial(&self, config: Config, opening: Option<Arc<str>>) -> Result<Dialled, Error> {
+        let task = self.handle.spawn(dial(config.clone(), self.tls.clone(), opening.clone()));
+        let _stop = StopOnDrop(task.abort_handle());
+        match task.await {
+            Ok(outcome) => outcome,
+            Err(_) => dial(config, self.tls.clone(), opening).await,
+        }
+    }
+}
+
+/// Lets the pool open its connections.
+impl Connect for Connector {
+    fn connect(
+        &self,
+        config: &Config,
+    ) -> Pin<Box<dyn Future<Output = Result<(Client, JoinHandle<()>), Error>> + Send + '_>> {
+        let config = config.clone();
+        Box::pin(async move {
+            let (client, task, _) = self.dial(config, self.opening.clone()).await?;
+            Ok((client, task))
+        })
+    }
+}
+
+/// A client, the task that drives its connection, and what tells when that has ended.
+type Dialled = (Client, JoinHandle<()>, watch::Receiver<()>);
+
+async fn dial(config: Config, tls: MakeRustlsConnect, opening: Option<Arc<str>>) -> Result<Dialled, Error> {
+    let (client, connection) = config.connect(tls).await?;
+    let (ending, ended) = watch::channel(());
+    let task = tokio::spawn(async move {
+        // Dropped when the connection ends, and that is the message.
+        let _ending = ending;
+        if let Err(error) = connection.await {
+            tracing::debug!(%error, "a connection to Postgres ended");
+        }
+    });
+    if let Some(opening) = opening {
+        client.batch_execute(&opening).await?;
+    }
+    Ok((client, task, ended))
+}
+
+/// Ends a task that nobody waits for any more.
+struct StopOnDrop(AbortHandle);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// A connection that is not of the pool: one session with the server.
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub(crate) client: Client,
+    ended: watch::Receiver<()>,
+    task: AbortHandle,
+    label: Arc<str>,
+}
+
+impl Link {
+    /// Which server process answers. It never changes unless a pooler stands between.
+    pub(crate) async fn server_process(&self) -> Result<i32, StoreError> {
+        let row = self.one(statements::SERVER_PROCESS).await?;
+        row.try_get(0).map_err(|error| store_error(&self.label, error))
+    }
+
+    /// Runs a statement without parameters that answers with one row.
+    pub(crate) async fn one(&self, sql: &str) -> Result<Row, StoreError> {
+        self.client.query_typed_one(sql, &[]).await.map_err(|error| store_error(&self.label, error))
+    }
+
+    /// Runs statements whose answers do not matter.
+    pub(crate) async fn run(&self, sql: &str) -> Result<(), StoreError> {
+        self.client.batch_execute(sql).await.map_err(|error| store_error(&self.label, error))
+    }
+
+    pub(crate) fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// Tells when the connection has ended.
+    pub(crate) fn ended(&self) -> watch::Receiver<()> {
+        self.ended.clone()
+    }
+
+    /// Ends the connection at once, without a word.
+    pub(crate) fn cut(&self) {
+        self.task.abort();
+    }
+
+    /// Ends the connection politely, and waits until that is done.
+    pub(crate) async fn close(self) {
+        let Self { client, mut ended, task, .. } = self;
+        drop(client);
+        // Nothing is ever sent: the wait ends when the sender is gone.
+        if timeout(GOODBYE, ended.changed()).await.is_err() {
+            task.abort();
+        }
+    }
+}

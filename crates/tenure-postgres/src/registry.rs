@@ -1,0 +1,80 @@
+//! The registry: holdings that were granted elsewhere, written down beside this store's own leases.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tenure_core::StoreError;
+use tenure_core::contract::{LeaseRegistry, Schema};
+use tenure_core::lease::{Term, decide};
+use tenure_core::registry::{Entry, Recorded};
+use tokio_postgres::types::Type;
+
+use crate::error::corrupt;
+use crate::rows::micros;
+use crate::store::{BACKEND, PostgresStore};
+
+/// How many rows one statement sweeps; further ones follow until none is left.
+const SWEEP_BATCH: i64 = 1000;
+
+#[async_trait]
+impl LeaseRegistry for PostgresStore {
+    async fn prepare(&self) -> Result<(), StoreError> {
+        self.migrate().await.map(|_| ())
+    }
+
+    async fn record(&self, entry: &Entry, stale_after: Duration) -> Result<Recorded, StoreError> {
+        let (transaction, locked) = self.shared.begin(&entry.name).await?;
+        let (record, remembered) = (locked.record.as_ref(), locked.remembered);
+        match decide::record(record, remembered, entry, stale_after, BACKEND, locked.now) {
+            Ok(decision) => transaction.apply(decision, None).await,
+            Err(error) => {
+                transaction.rollback().await;
+                Err(corrupt(&self.shared.label, &error))
+            }
+        }
+    }
+
+    async fn touch(&self, entry: &Entry, term: Term, stale_after: Duration) -> Result<bool, StoreError> {
+        let touched = self
+            .shared
+            .write(
+                &self.shared.statements.lease_touch,
+                &[
+                    (&entry.name.as_str(), Type::TEXT),
+                    (&term.as_column(), Type::INT8),
+                    (&entry.claim.to_string(), Type::TEXT),
+                    (&micros(stale_after), Type::INT8),
+                ],
+            )
+            .await?;
+        Ok(!touched.is_empty())
+    }
+
+    async fn stamp_released(&self, entry: &Entry, term: Term) -> Result<bool, StoreError> {
+        let stamped = self
+            .shared
+            .write(
+                &self.shared.statements.lease_stamp,
+                &[
+                    (&entry.name.as_str(), Type::TEXT),
+                    (&term.as_column(), Type::INT8),
+                    (&entry.claim.to_string(), Type::TEXT),
+                ],
+            )
+            .await?;
+        Ok(!stamped.is_empty())
+    }
+
+    async fn sweep(&self) -> Result<u64, StoreError> {
+        let mut swept = 0;
+        loop {
+            let params: crate::transaction::Params<'_> =
+                &[(&BACKEND, Type::TEXT), (&SWEEP_BATCH, Type::INT8)];
+            let batch = self.shared.write(&self.shared.statements.lease_sweep, params).await?.len() as u64;
+            swept += batch;
+            if batch < SWEEP_BATCH.unsigned_abs() {
+                return Ok(swept);
+            }
+        }
+    }
+}

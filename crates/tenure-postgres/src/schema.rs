@@ -1,0 +1,123 @@
+//! Migrations: in one transaction, under a lock that all nodes queue for, through a pooler as well.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tenure_core::StoreError;
+use tenure_core::contract::{Migrated, Schema};
+use tokio::time::timeout;
+use tokio_postgres::types::Type;
+use tokio_postgres::{Client, Error};
+
+use crate::error::{store_error, unreachable};
+use crate::rows::Reader;
+use crate::statements::{
+    COMMIT, MIGRATIONS, ROLLBACK, SCHEMA_EXISTS, SCHEMA_VERSION, Statements, TABLE_EXISTS,
+};
+use crate::store::{PostgresStore, Shared};
+
+/// How long a node waits for another one that migrates, and how long a migration may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How much longer than the server we wait for its answer.
+const GRACE: Duration = Duration::from_secs(5);
+
+#[async_trait]
+impl Schema for PostgresStore {
+    async fn migrate(&self) -> Result<Migrated, StoreError> {
+        // Looking first spares the usual start a lock, and lets a role without the right to create anything start.
+        match self.shared.schema_version().await {
+            Ok(found) if found >= SCHEMA_VERSION => {
+                self.shared.refuse_newer(found)?;
+                return Ok(Migrated { from: found, to: found });
+            }
+            Ok(_) | Err(StoreError::SchemaMissing { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let lent = self.shared.lend().await?;
+        let migrated = timeout(PATIENCE + GRACE, self.shared.migrate_on(lent.client()?)).await;
+        let Ok(migrated) = migrated else {
+            return Err(unreachable(&self.shared.label, "the migration was not answered in time"));
+        };
+        // After an error a transaction is open, or the connection is broken: it is not given back.
+        if migrated.is_ok() {
+            lent.give_back();
+        }
+        migrated
+    }
+
+    async fn verify_schema(&self) -> Result<(), StoreError> {
+        let store = self.shared.label.clone();
+        match self.shared.schema_version().await? {
+            0 => Err(StoreError::SchemaMissing { store }),
+            found if found < SCHEMA_VERSION => {
+                Err(StoreError::SchemaOlder { store, found, known: SCHEMA_VERSION })
+            }
+            found => self.shared.refuse_newer(found),
+        }
+    }
+
+    fn migrations(&self) -> String {
+        MIGRATIONS.iter().map(|migration| self.shared.statements.migration_script(migration)).collect()
+    }
+}
+
+impl Shared {
+    async fn schema_version(&self) -> Result<u32, StoreError> {
+        let rows = self.read(&self.statements.schema_read, &[]).await?;
+        rows.first().map_or(Ok(0), |row| Reader { store: &self.label }.version(row))
+    }
+
+    fn refuse_newer(&self, found: u32) -> Result<(), StoreError> {
+        if found <= SCHEMA_VERSION {
+            return Ok(());
+        }
+        Err(StoreError::SchemaNewer { store: self.label.clone(), found, known: SCHEMA_VERSION })
+    }
+
+    /// Applies what is missing. Looks again under the lock: another node may just have done it.
+    async fn migrate_on(&self, client: &Client) -> Result<Migrated, StoreError> {
+        let explain = |error| store_error(&self.label, error);
+        client.batch_execute(&Statements::begin_migration(PATIENCE)).await.map_err(explain)?;
+        let from = self.version_on(client).await?;
+        if from >= SCHEMA_VERSION {
+            client.batch_execute(ROLLBACK).await.map_err(explain)?;
+            self.refuse_newer(from)?;
+            return Ok(Migrated { from, to: from });
+        }
+        self.apply_missing(client, from).await.map_err(explain)?;
+        tracing::info!(store = %self.label, from, to = SCHEMA_VERSION, "migrated the schema");
+        Ok(Migrated { from, to: SCHEMA_VERSION })
+    }
+
+    async fn version_on(&self, client: &Client) -> Result<u32, StoreError> {
+        let explain = |error| store_error(&self.label, error);
+        let table = self.statements.schema_table();
+        let there = client.query_typed_one(TABLE_EXISTS, &[(&table, Type::TEXT)]).await.map_err(explain)?;
+        if !there.try_get::<_, bool>(0).map_err(explain)? {
+            return Ok(0);
+        }
+        let row = client.query_typed_one(&self.statements.schema_read, &[]).await.map_err(explain)?;
+        Reader { store: &self.label }.version(&row)
+    }
+
+    async fn apply_missing(&self, client: &Client, from: u32) -> Result<(), Error> {
+        if let (Some(schema), Some(create)) = (&self.naming.schema, self.statements.create_schema()) {
+            // IF NOT EXISTS alone asks for the right to create schemas even when there is nothing to create.
+            let there = client.query_typed(SCHEMA_EXISTS, &[(&schema.as_str(), Type::TEXT)]).await?;
+            if there.is_empty() {
+                client.batch_execute(&create).await?;
+            }
+        }
+        for migration in MIGRATIONS.iter().filter(|migration| migration.version > from) {
+            client.batch_execute(&self.statements.migration(migration)).await?;
+            let version = i32::try_from(migration.version).unwrap_or(i32::MAX);
+            client
+                .execute_typed(
+                    &self.statements.schema_write,
+                    &[(&version, Type::INT4), (&migration.description, Type::TEXT)],
+                )
+                .await?;
+        }
+        client.batch_execute(COMMIT).await
+    }
+}

@@ -1,0 +1,277 @@
+//! The SQL of this crate: the only place that builds any.
+//!
+//! What is spliced into it are names of tables, which are of a closed type ([`Naming`]), and numbers. All else is bound.
+
+use std::time::Duration;
+
+use tenure_core::lease::Flag;
+use tenure_core::naming::Naming;
+
+/// One migration.
+pub(crate) struct Migration {
+    pub(crate) version: u32,
+    pub(crate) description: &'static str,
+    sql: &'static str,
+}
+
+/// Every migration, in order.
+pub(crate) const MIGRATIONS: [Migration; 1] = [Migration {
+    version: 1,
+    description: "leases, their history, audit",
+    sql: include_str!("../sql/migrations/0001_leases.sql"),
+}];
+
+/// The schema's version that this program needs.
+pub(crate) const SCHEMA_VERSION: u32 = MIGRATIONS[MIGRATIONS.len() - 1].version;
+
+/// Which server process answers.
+pub(crate) const SERVER_PROCESS: &str = "SELECT pg_backend_pid()";
+/// What kind of server answers.
+pub(crate) const GREETING: &str = "SELECT current_setting('server_version_num')::integer, \
+     pg_is_in_recovery(), current_setting('transaction_read_only') = 'on'";
+/// Whether a schema is there.
+pub(crate) const SCHEMA_EXISTS: &str = "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1";
+/// Whether a table is there.
+pub(crate) const TABLE_EXISTS: &str = "SELECT to_regclass($1) IS NOT NULL";
+/// The schema in which a table without one would be created.
+pub(crate) const CURRENT_SCHEMA: &str = "SELECT coalesce(current_schema()::text, '')";
+pub(crate) const BEGIN: &str = "BEGIN";
+pub(crate) const COMMIT: &str = "COMMIT";
+pub(crate) const ROLLBACK: &str = "ROLLBACK";
+
+/// All columns of a lease's row `l`, as plain texts and numbers, so that any driver can read them.
+const COLUMNS: &str = "l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, \
+     l.backend, l.presence, l.presence_trust_ms::bigint AS presence_trust_ms, \
+     (extract(epoch FROM l.acquired_at) * 1000000)::bigint AS acquired_us, \
+     (extract(epoch FROM l.renewed_at) * 1000000)::bigint AS renewed_us, \
+     (extract(epoch FROM l.expires_at) * 1000000)::bigint AS expires_us, \
+     (extract(epoch FROM l.released_at) * 1000000)::bigint AS released_us, \
+     (extract(epoch FROM l.revoked_at) * 1000000)::bigint AS revoked_us";
+
+/// The server's clock, never the time at which the transaction began.
+const NOW_US: &str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now_us";
+
+/// Where all of Tenure's programs queue for migrations, in any schema of a database.
+const MIGRATION_KEY: i64 = 0x7465_6e75_7265; // "tenure"
+
+/// The statements over one set of tables.
+#[derive(Debug)]
+pub(crate) struct Statements {
+    pub(crate) lease_read: String,
+    pub(crate) lease_lock: String,
+    pub(crate) lease_write: String,
+    pub(crate) lease_renew: String,
+    pub(crate) lease_release: String,
+    pub(crate) lease_list: String,
+    pub(crate) lease_touch: String,
+    pub(crate) lease_stamp: String,
+    pub(crate) lease_sweep: String,
+    pub(crate) history_add: String,
+    pub(crate) history_list: String,
+    pub(crate) history_last_term: String,
+    pub(crate) audit_add: String,
+    pub(crate) fence_check: String,
+    pub(crate) schema_read: String,
+    pub(crate) schema_write: String,
+    naming: Naming,
+}
+
+impl Statements {
+    pub(crate) fn new(naming: &Naming) -> Self {
+        let fill =
+            |template: &str| naming.fill(&template.replace("{columns}", COLUMNS).replace("{now_us}", NOW_US));
+        Self {
+            lease_read: fill(include_str!("../sql/lease_read.sql")),
+            lease_lock: fill(include_str!("../sql/lease_lock.sql")),
+            lease_write: fill(include_str!("../sql/lease_write.sql")),
+            lease_renew: fill(include_str!("../sql/lease_renew.sql")),
+            lease_release: fill(include_str!("../sql/lease_release.sql")),
+            lease_list: fill(include_str!("../sql/lease_list.sql")),
+            lease_touch: fill(include_str!("../sql/lease_touch.sql")),
+            lease_stamp: fill(include_str!("../sql/lease_stamp.sql")),
+            lease_sweep: fill(include_str!("../sql/lease_sweep.sql")),
+            history_add: fill(include_str!("../sql/history_add.sql")),
+            history_list: fill(include_str!("../sql/history_list.sql")),
+            history_last_term: fill(include_str!("../sql/history_last_term.sql")),
+            audit_add: fill(include_str!("../sql/audit_add.sql")),
+            fence_check: fill(include_str!("../sql/fence_check.sql")),
+            schema_read: fill(include_str!("../sql/schema_read.sql")),
+            schema_write: fill(include_str!("../sql/schema_write.sql")),
+            naming: naming.clone(),
+        }
+    }
+
+    /// Begins a transaction in which one name is changed. The name's lock makes writers queue up even while there is no
+    /// row; it belongs to the table itself, whatever path led there.
+    pub(crate) fn begin_for(&self, name: &str, limits: &Limits, pooled: bool) -> String {
+        let limits = if pooled { limits.local() } else { String::new() };
+        let table = self.leases_number();
+        let name = hash32(name.as_bytes());
+        format!("{BEGIN_WRITE}; {limits}SELECT pg_advisory_xact_lock({table}::integer, {name})")
+    }
+
+    /// Begins a migration: one of many nodes does it, the others wait.
+    pub(crate) fn begin_migration(patience: Duration) -> String {
+        let limits = Limits { lock: patience, statement: patience }.local();
+        format!("{BEGIN_WRITE}; {limits}SELECT pg_advisory_xact_lock({MIGRATION_KEY})")
+    }
+
+    pub(crate) fn raise_flag(&self, flag: &Flag) -> String {
+        format!("SELECT pg_try_advisory_lock({}), pg_backend_pid()", self.flag_key(flag))
+    }
+
+    pub(crate) fn lower_flag(&self, flag: &Flag) -> String {
+        format!("SELECT pg_advisory_unlock({})", self.flag_key(flag))
+    }
+
+    /// Waits for a flag to fall and lets go at once.
+    pub(crate) fn watch_flag(&self, flag: &Flag, patience: Duration) -> String {
+        let (key, patience) = (self.flag_key(flag), millis(patience));
+        format!(
+            "SET lock_timeout = {patience}; SELECT pg_advisory_lock_shared({key}); \
+             SELECT pg_advisory_unlock_shared({key})"
+        )
+    }
+
+    /// The number of a flag's lock. The table is part of it, by its own number: nodes that reach one table under
+    /// different names (with and without its schema) must agree, for a flag that seems to be down is evidence.
+    fn flag_key(&self, flag: &Flag) -> String {
+        format!("({} # ({}::bigint << 32))", flag.key(""), self.leases_number())
+    }
+
+    /// The number of the leases table in its database. A missing table is an error here, as it should be.
+    fn leases_number(&self) -> String {
+        format!("'{}'::regclass::oid", self.naming.table("leases"))
+    }
+
+    pub(crate) fn create_schema(&self) -> Option<String> {
+        self.naming.schema.as_ref().map(|schema| format!("CREATE SCHEMA IF NOT EXISTS \"{schema}\""))
+    }
+
+    pub(crate) fn schema_table(&self) -> String {
+        self.naming.table("schema")
+    }
+
+    pub(crate) fn migration(&self, migration: &Migration) -> String {
+        self.naming.fill(migration.sql)
+    }
+
+    /// One migration as a DBA would run it.
+    pub(crate) fn migration_script(&self, migration: &Migration) -> String {
+        let Migration { version, description, .. } = migration;
+        let schema = self.create_schema().map(|create| format!("{create};\n")).unwrap_or_default();
+        let body = self.migration(migration);
+        let table = self.naming.table("schema");
+        format!(
+            "-- {version:04} {description}\nBEGIN;\n{schema}{body}\
+             INSERT INTO {table} (version, description, applied_at) \
+             VALUES ({version}, '{description}', clock_timestamp());\nCOMMIT;\n"
+        )
+    }
+}
+
+/// The isolation is named, because a database may have another default.
+const BEGIN_WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+
+/// How long the server may take over a statement.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) lock: Duration,
+    pub(crate) statement: Duration,
+}
+
+impl Limits {
+    /// The limits of one transaction; what a pooler leaves us.
+    fn local(&self) -> String {
+        self.set("SET LOCAL")
+    }
+
+    /// Begins a transaction around one statement, to bound it behind a pooler.
+    pub(crate) fn begin(&self) -> String {
+        format!("{BEGIN_WRITE}; {}", self.local())
+    }
+
+    /// The limits of a session of our own, and what else it needs. `checks` tells whether the server can look after a
+    /// client that is gone while a statement waits.
+    pub(crate) fn session(&self, checks: bool) -> String {
+        let checks = if checks { "SET client_connection_check_interval = 1000; " } else { "" };
+        format!("{checks}SET default_transaction_isolation = 'read committed'; {}", self.set("SET"))
+    }
+
+    fn set(&self, set: &str) -> String {
+        let (lock, statement) = (millis(self.lock), millis(self.statement));
+        format!(
+            "{set} lock_timeout = {lock}; {set} statement_timeout = {statement}; \
+             {set} idle_in_transaction_session_timeout = {statement}; "
+        )
+    }
+}
+
+/// Makes the server notice a client machine that has vanished, and, where it can, end the session after `silence`.
+pub(crate) fn watched_session(silence: Option<Duration>) -> String {
+    let idle =
+        silence.map(|span| format!("; SET idle_session_timeout = {}", millis(span))).unwrap_or_default();
+    format!(
+        "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3{idle}"
+    )
+}
+
+/// A session that waits for locks. Where the server can, it looks whether the client is still there.
+pub(crate) fn waiting_session(checks: bool) -> String {
+    let checks = if checks { "; SET client_connection_check_interval = 1000" } else { "" };
+    format!("SET statement_timeout = 0{checks}")
+}
+
+pub(crate) fn try_lock(key: i64) -> String {
+    format!("SELECT pg_try_advisory_lock({key}), pg_backend_pid()")
+}
+
+/// Waits for a lock. Only the last statement answers with rows of interest: none.
+pub(crate) fn wait_lock(key: i64, patience: Duration) -> String {
+    format!("SET lock_timeout = {}; SELECT pg_advisory_lock({key})", millis(patience))
+}
+
+pub(crate) fn unlock(key: i64) -> String {
+    format!("SELECT pg_advisory_unlock({key})")
+}
+
+/// Whole milliseconds, at least one: zero would mean "without limit".
+fn millis(span: Duration) -> u128 {
+    span.as_millis().clamp(1, 0x7fff_ffff)
+}
+
+/// FNV-1a, for locks whose collisions only cost a wait.
+fn hash32(bytes: &[u8]) -> i32 {
+    let hash =
+        bytes.iter().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
+    hash.cast_signed()
+}
+
+/// The fence check for sqlx, which wants to be told that a text is safe: it holds names of tables only.
+#[cfg(feature = "sqlx")]
+pub(crate) fn for_sqlx(sql: &str) -> sqlx::AssertSqlSafe<String> {
+    sqlx::AssertSqlSafe(sql.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_placeholder_is_filled() {
+        let statements = Statements::new(&Naming::default());
+        let all = format!("{statements:?}") + &statements.migration_script(&MIGRATIONS[0]);
+        for left in
+            ["{leases}", "{lease_history}", "{audit}", "{schema}", "{columns}", "{now_us}", "{prefix}"]
+        {
+            assert!(!all.contains(left), "{left}");
+        }
+    }
+
+    #[test]
+    fn a_limit_is_never_rounded_down_to_none() {
+        let limits = Limits { lock: Duration::from_micros(1), statement: Duration::MAX };
+        assert!(limits.begin().contains("lock_timeout = 1;"), "{}", limits.begin());
+        assert!(limits.begin().contains("statement_timeout = 2147483647;"), "{}", limits.begin());
+    }
+}

@@ -1,0 +1,298 @@
+//! The two ways to run SQL on the pool: one statement in one round trip, or a short transaction on one lease.
+//!
+//! ```text
+//!   begin ── BEGIN, name's lock, row FOR UPDATE, last term ──▶ decide ──▶ row, history, audit, COMMIT
+//!            (one round trip)                                             (one round trip)
+//! ```
+//!
+//! A connection goes back to the pool only when every answer on it has come and no transaction is open. A future that is
+//! dropped half-way takes its connection with it: the server sees it go and rolls back, and no later call waits behind
+//! what was left.
+
+use std::pin::Pin;
+use std::task::Poll;
+
+use deadpool_postgres::Object;
+use tenure_core::StoreError;
+use tenure_core::lease::decide::Decision;
+use tenure_core::lease::{Change, LeaseName, LeaseRecord, Term};
+use tenure_core::time::StoreTime;
+use tokio::sync::SemaphorePermit;
+use tokio::time::timeout;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Error, Row};
+
+use crate::error::{pool_error, store_error, unreachable};
+use crate::rows::{Reader, moment, trust_millis};
+use crate::statements::{COMMIT, ROLLBACK};
+use crate::store::Shared;
+
+/// Values to bind, each with its type: so a statement needs no round trip of its own to be prepared.
+pub(crate) type Params<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];
+
+/// A connection of the pool, for as long as one piece of work lasts.
+pub(crate) struct Lent(Option<Object>);
+
+impl Lent {
+    pub(crate) fn client(&self) -> Result<&Client, StoreError> {
+        let gone = || unreachable("postgres", "the connection was given back");
+        self.0.as_ref().map(|object| -> &Client { object }).ok_or_else(gone)
+    }
+
+    /// Nothing is under way on it: others may use it.
+    pub(crate) fn give_back(mut self) {
+        drop(self.0.take());
+    }
+}
+
+/// Something may still be under way on it: nobody else shall wait behind that.
+impl Drop for Lent {
+    fn drop(&mut self) {
+        if let Some(object) = self.0.take() {
+            drop(Object::take(object));
+        }
+    }
+}
+
+impl Shared {
+    pub(crate) async fn lend(&self) -> Result<Lent, StoreError> {
+        match self.pool.get().await {
+            Ok(object) => Ok(Lent(Some(object))),
+            Err(error) => Err(pool_error(&self.label, error)),
+        }
+    }
+
+    /// Waits for an answer, but not for ever: the server's own limits come first, this is for a server or a proxy that
+    /// is silent. Whether the call took effect is unknown then.
+    pub(crate) async fn answer<T>(
+        &self,
+        call: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Unanswered> {
+        match timeout(self.patience, call).await {
+            Ok(answer) => answer.map_err(Unanswered::No),
+            Err(_) => Err(Unanswered::Silence),
+        }
+    }
+
+    pub(crate) fn explain(&self, unanswered: Unanswered) -> StoreError {
+        match unanswered {
+            Unanswered::No(error) => store_error(&self.label, error),
+            Unanswered::Silence => unreachable(&self.label, format!("no answer within {:?}", self.patience)),
+        }
+    }
+
+    /// Runs one statement that only reads, in one round trip.
+    pub(crate) async fn read(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+        let lent = self.lend().await?;
+        let answer = self.answer(lent.client()?.query_typed(sql, params)).await;
+        self.settle(lent, answer)
+    }
+
+    /// Runs one statement that writes, in one round trip. Behind a pooler it is wrapped in a transaction, because that
+    /// is the only place there for limits on what it may wait for.
+    pub(crate) async fn write(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+        if !self.pooled {
+            return self.read(sql, params).await;
+        }
+        let lent = self.lend().await?;
+        let (client, begin) = (lent.client()?, self.limits.begin());
+        let calls = vec![batch(client, &begin), query(client, sql, params), batch(client, COMMIT)];
+        let answer = self.answer(pipeline(calls)).await;
+        let mut answers = self.settle(lent, answer)?;
+        Ok(answers.swap_remove(1))
+    }
+
+    /// Gives the connection back unless an answer may still come, and explains an error.
+    fn settle<T>(&self, lent: Lent, answer: Result<T, Unanswered>) -> Result<T, StoreError> {
+        if !matches!(answer, Err(Unanswered::Silence)) {
+            lent.give_back();
+        }
+        answer.map_err(|unanswered| self.explain(unanswered))
+    }
+
+    /// Begins a transaction on one name, and reads what a decision needs, under the locks.
+    pub(crate) async fn begin(&self, name: &LeaseName) -> Result<(Transaction<'_>, Locked), StoreError> {
+        // One connection is always left for renewals: what waits for a lock here must not hold up a heartbeat.
+        let turn = self.turns.acquire().await.map_err(|_| unreachable(&self.label, "the store is closed"))?;
+        let transaction = Transaction { shared: self, lent: self.lend().await?, _turn: turn };
+        match transaction.lock(name).await {
+            Ok(locked) => Ok((transaction, locked)),
+            Err(error) => {
+                transaction.rollback().await;
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Why there is no answer.
+pub(crate) enum Unanswered {
+    /// The server or the driver said no.
+    No(Error),
+    /// Nobody said anything.
+    Silence,
+}
+
+/// What a decision needs to know.
+pub(crate) struct Locked {
+    pub(crate) record: Option<LeaseRecord>,
+    pub(crate) remembered: Option<Term>,
+    pub(crate) now: StoreTime,
+}
+
+/// What an operator did.
+pub(crate) struct Audit<'a> {
+    pub(crate) actor: &'a str,
+    pub(crate) action: &'static str,
+    pub(crate) subject: &'a str,
+    pub(crate) detail: String,
+}
+
+/// An open transaction on one lease.
+pub(crate) struct Transaction<'s> {
+    shared: &'s Shared,
+    lent: Lent,
+    _turn: SemaphorePermit<'s>,
+}
+
+impl Transaction<'_> {
+    async fn lock(&self, name: &LeaseName) -> Result<Locked, StoreError> {
+        let (shared, client) = (self.shared, self.lent.client()?);
+        let begin = shared.statements.begin_for(name.as_str(), &shared.limits, shared.pooled);
+        let text = name.as_str();
+        let params: Params<'_> = &[(&text, Type::TEXT)];
+        let calls = vec![
+            batch(client, &begin),
+            query(client, &shared.statements.lease_lock, params),
+            query(client, &shared.statements.history_last_term, params),
+        ];
+        let answers =
+            shared.answer(pipeline(calls)).await.map_err(|unanswered| shared.explain(unanswered))?;
+        let reader = Reader { store: &shared.label };
+        let row = |at: usize| answers.get(at).and_then(|rows| rows.first());
+        let (Some(row), Some(last)) = (row(1), row(2)) else {
+            return Err(unreachable(
+                &shared.label,
+                "the server answered with no row where there is always one",
+            ));
+        };
+        let (record, now) = reader.lease_and_now(row)?;
+        Ok(Locked { record, remembered: reader.optional_term(last)?, now })
+    }
+
+    /// Writes what was decided, and commits.
+    pub(crate) async fn apply<O>(
+        self,
+        decision: Decision<O>,
+        audit: Option<Audit<'_>>,
+    ) -> Result<O, StoreError> {
+        let Self { shared, lent, _turn } = self;
+        let client = lent.client()?;
+        let mut calls = Vec::new();
+        if let Some(record) = &decision.write {
+            calls.push(write_lease(client, &shared.statements.lease_write, record));
+        }
+        for change in &decision.history {
+            calls.push(add_history(client, &shared.statements.history_add, change));
+        }
+        if let Some(audit) = &audit {
+            calls.push(add_audit(client, &shared.statements.audit_add, audit));
+        }
+        calls.push(batch(client, COMMIT));
+        // If a write fails, the COMMIT behind it rolls back; either way the transaction is over when all have answered.
+        let answer = shared.answer(pipeline(calls)).await;
+        shared.settle(lent, answer)?;
+        Ok(decision.outcome)
+    }
+
+    /// Leaves everything as it was.
+    pub(crate) async fn rollback(self) {
+        let Self { shared, lent, _turn } = self;
+        let Ok(client) = lent.client() else { return };
+        if shared.answer(client.batch_execute(ROLLBACK)).await.is_ok() {
+            lent.give_back();
+        }
+    }
+}
+
+type Call<'a> = Pin<Box<dyn Future<Output = Result<Vec<Row>, Error>> + Send + 'a>>;
+
+/// Sends several requests before it waits for the first answer, and then for all of them; the first error counts.
+///
+/// The driver sends a request when its future is first polled, so the order of polling is the order of sending.
+pub(crate) async fn pipeline(mut calls: Vec<Call<'_>>) -> Result<Vec<Vec<Row>>, Error> {
+    let mut answers: Vec<Option<Result<Vec<Row>, Error>>> = calls.iter().map(|_| None).collect();
+    std::future::poll_fn(|context| {
+        for (call, answer) in calls.iter_mut().zip(&mut answers).filter(|(_, answer)| answer.is_none()) {
+            if let Poll::Ready(outcome) = call.as_mut().poll(context) {
+                *answer = Some(outcome);
+            }
+        }
+        if answers.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    answers.into_iter().flatten().collect()
+}
+
+fn batch<'a>(client: &'a Client, sql: &'a str) -> Call<'a> {
+    Box::pin(async move { client.batch_execute(sql).await.map(|()| Vec::new()) })
+}
+
+fn query<'a>(client: &'a Client, sql: &'a str, params: Params<'a>) -> Call<'a> {
+    Box::pin(client.query_typed(sql, params))
+}
+
+fn write_lease<'a>(client: &'a Client, sql: &'a str, record: &'a LeaseRecord) -> Call<'a> {
+    Box::pin(async move {
+        let node = &record.node;
+        let params: Params<'_> = &[
+            (&record.name.as_str(), Type::TEXT),
+            (&record.term.as_column(), Type::INT8),
+            (&node.name.as_str(), Type::TEXT),
+            (&node.incarnation.to_string(), Type::TEXT),
+            (&record.claim.to_string(), Type::TEXT),
+            (&i64::try_from(record.renewals).unwrap_or(i64::MAX), Type::INT8),
+            (&node.machine, Type::TEXT),
+            (&i64::from(node.pid), Type::INT8),
+            (&record.kind, Type::TEXT),
+            (&record.backend, Type::TEXT),
+            (&moment(record.acquired_at), Type::TIMESTAMPTZ),
+            (&moment(record.renewed_at), Type::TIMESTAMPTZ),
+            (&moment(record.expires_at), Type::TIMESTAMPTZ),
+            (&record.released_at.map(moment), Type::TIMESTAMPTZ),
+            (&record.revoked_at.map(moment), Type::TIMESTAMPTZ),
+            (&record.presence.as_ref().map(|presence| presence.session.to_string()), Type::TEXT),
+            (&record.presence.as_ref().map(|presence| trust_millis(presence.trust)), Type::INT4),
+        ];
+        client.execute_typed(sql, params).await.map(|_| Vec::new())
+    })
+}
+
+fn add_history<'a>(client: &'a Client, sql: &'a str, change: &'a Change) -> Call<'a> {
+    Box::pin(async move {
+        let node = &change.node;
+        let params: Params<'_> = &[
+            (&change.name.as_str(), Type::TEXT),
+            (&change.term.as_column(), Type::INT8),
+            (&change.cause.as_str(), Type::TEXT),
+            (&node.name.as_str(), Type::TEXT),
+            (&node.incarnation.to_string(), Type::TEXT),
+            (&node.machine, Type::TEXT),
+            (&i64::from(node.pid), Type::INT8),
+            (&moment(change.at), Type::TIMESTAMPTZ),
+        ];
+        client.execute_typed(sql, params).await.map(|_| Vec::new())
+    })
+}
+
+fn add_audit<'a>(client: &'a Client, sql: &'a str, audit: &'a Audit<'a>) -> Call<'a> {
+    Box::pin(async move {
+        let params: Params<'_> = &[
+            (&audit.actor, Type::TEXT),
+            (&audit.action, Type::TEXT),
+            (&audit.subject, Type::TEXT),
+            (&audit.detail, Type::TEXT),
+        ];
+        client.execute_typed(sql, params).await.map(|_| Vec::new())
+    })
+}

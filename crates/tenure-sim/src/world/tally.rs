@@ -1,0 +1,66 @@
+//! What a run has seen, in numbers: a chaos in which nothing happens proves nothing.
+
+use std::fmt;
+use std::ops::AddAssign;
+
+/// Numbers of one run, or of many.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// New grants.
+    pub granted: u64,
+    /// Grants repeated to a claim whose answer was lost.
+    pub granted_again: u64,
+    /// Grants given back.
+    pub released: u64,
+    /// Grants that ran out.
+    pub expired: u64,
+    /// Grants taken over because their presence ended.
+    pub crashed: u64,
+    /// Grants ended by an operator.
+    pub revoked: u64,
+    /// Renewals that were told that the grant is over.
+    pub renewals_lost: u64,
+    /// Renewals that came after a later one.
+    pub renewals_out_of_order: u64,
+    /// Releases that had nothing to release.
+    pub releases_not_held: u64,
+    /// Protected writes let in.
+    pub writes_accepted: u64,
+    /// Protected writes refused.
+    pub writes_refused: u64,
+    /// Claims refused because terms went back.
+    pub regresses: u64,
+    /// Faults of nodes, links and stores.
+    pub blows: u64,
+    /// Steps of the world.
+    pub steps: u64,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.granted += other.granted;
+        self.granted_again += other.granted_again;
+        self.released += other.released;
+        self.expired += other.expired;
+        self.crashed += other.crashed;
+        self.revoked += other.revoked;
+        self.renewals_lost += other.renewals_lost;
+        self.renewals_out_of_order += other.renewals_out_of_order;
+        self.releases_not_held += other.releases_not_held;
+        self.writes_accepted += other.writes_accepted;
+        self.writes_refused += other.writes_refused;
+        self.regresses += other.regresses;
+        self.blows += other.blows;
+        self.steps += other.steps;
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { granted, granted_again, released, expired, crashed, revoked, steps, blows, .. } = self;
+        write!(f, "{steps} steps, {blows} faults; grants {granted} new, {granted_again} repeated, {released} released, ")?;
+        write!(f, "{expired} expired, {crashed} crashed, {revoked} revoked; renewals {} lost, ", self.renewals_lost)?;
+        write!(f, "{} out of order; writes {} in, ", self.renewals_out_of_order, self.writes_accepted)?;
+        write!(f, "{} refused", self.writes_refused)
+    }
+}

@@ -1,0 +1,1 @@
+insert into {audit} (at, actor, action, subject, detail) values (?1, ?2, ?3, ?4, ?5)

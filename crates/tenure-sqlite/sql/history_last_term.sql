@@ -1,0 +1,1 @@
+select max(term) from {lease_history} where name = ?1

@@ -1,0 +1,71 @@
+//! What an operator sees of leases and does to them.
+
+use async_trait::async_trait;
+use rusqlite::params;
+use tenure_core::StoreError;
+use tenure_core::contract::LeaseAdmin;
+use tenure_core::lease::{Change, LeaseName, LeaseRecord, Revoke, decide};
+use tenure_core::time::StoreTime;
+
+use crate::rows::{self, LeaseRow};
+use crate::store::SqliteStore;
+
+/// The most rows that one look returns: it shares the connection with renewals.
+const PAGE_MAX: u32 = 10_000;
+/// The longest name of an operator that the audit trail keeps, in characters.
+const ACTOR_MAX_CHARS: usize = 200;
+
+#[async_trait]
+impl LeaseAdmin for SqliteStore {
+    async fn list(&self, limit: u32) -> Result<(Vec<LeaseRecord>, StoreTime), StoreError> {
+        self.run(move |database| {
+            let mut statement = database.connection.prepare_cached(&database.statements.lease_list)?;
+            let mut found = statement.query([limit.min(PAGE_MAX)])?;
+            let now = database.clocks.read();
+            let mut records = Vec::new();
+            while let Some(row) = found.next()? {
+                records.push(LeaseRow::read(row)?.shown_at(&now));
+            }
+            Ok((records, now.wall))
+        })
+        .await
+    }
+
+    async fn history(&self, name: Option<&LeaseName>, limit: u32) -> Result<Vec<Change>, StoreError> {
+        let name = name.map(|name| name.as_str().to_owned());
+        self.run(move |database| {
+            let mut statement = database.connection.prepare_cached(&database.statements.history_list)?;
+            let mut found = statement.query(params![name, limit.min(PAGE_MAX)])?;
+            let mut changes = Vec::new();
+            while let Some(row) = found.next()? {
+                changes.push(rows::change(row)?);
+            }
+            Ok(changes)
+        })
+        .await
+    }
+
+    async fn revoke(&self, name: &LeaseName, by: &str, force: bool) -> Result<Revoke, StoreError> {
+        let name = name.clone();
+        let by: String = by.chars().take(ACTOR_MAX_CHARS).collect();
+        self.run(move |database| {
+            database.write(|writing| {
+                let answer = writing.decide(&name, |record, now| Ok(decide::revoke(record, force, now)))?;
+                if let Some((action, detail)) = noted(&answer) {
+                    writing.add_audit(&by, action, name.as_str(), &detail)?;
+                }
+                Ok(answer)
+            })
+        })
+        .await
+    }
+}
+
+/// What the audit trail says of a revocation; nothing of one that changed nothing.
+fn noted(answer: &Revoke) -> Option<(&'static str, String)> {
+    match answer {
+        Revoke::Asked { term, node } => Some(("lease.revoke", format!("term {term} of {node}"))),
+        Revoke::Forced { term, node } => Some(("lease.revoke.force", format!("term {term} of {node}"))),
+        Revoke::NotHeld => None,
+    }
+}

@@ -1,0 +1,173 @@
+//! The one connection: how it is opened, what is made sure of, and how it writes.
+//!
+//! - The journal is a write-ahead log, so that readers and the writer do not block each other, and every commit reaches
+//!   the disk (`synchronous = full`): a grant that was answered survives a power cut.
+//! - Every writing transaction is `begin immediate`. A deferred one fails at once, without waiting, when it has read and
+//!   another process wrote before its own first write.
+//! - The database file is never opened other than by SQLite: closing any descriptor of a file drops all POSIX locks that
+//!   this process has on it.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior};
+use tenure_core::StoreError;
+
+use crate::clock::Clocks;
+use crate::error::{Fault, file_system};
+use crate::options::SqliteOptions;
+use crate::statements::Statements;
+use crate::writing::Writing;
+
+/// How long to wait before asking again for a lock that SQLite does not wait for by itself.
+const ASK_AGAIN_AFTER: Duration = Duration::from_millis(10);
+/// As many prepared statements as there are, and some.
+const STATEMENT_CACHE: usize = 32;
+
+/// The connection with what its jobs need. Lives on the worker's thread.
+pub(crate) struct Database {
+    pub(crate) connection: Connection,
+    pub(crate) statements: Arc<Statements>,
+    pub(crate) clocks: Arc<dyn Clocks>,
+    path: PathBuf,
+    file: Option<FileId>,
+}
+
+impl Database {
+    /// Opens the file, and makes sure that it can be written to.
+    pub(crate) fn open(
+        options: &SqliteOptions,
+        label: &str,
+        statements: Arc<Statements>,
+        clocks: Arc<dyn Clocks>,
+    ) -> Result<Self, StoreError> {
+        let path = &options.path;
+        if path.is_dir() {
+            let message = "it is a directory; name a file in it".into();
+            return Err(StoreError::Refused { store: label.into(), message });
+        }
+        let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        flags.set(OpenFlags::SQLITE_OPEN_CREATE, options.create);
+        let open = || -> Result<Connection, Fault> {
+            let connection = Connection::open_with_flags(path, flags)?;
+            settle(&connection, options.busy_timeout)?;
+            Ok(connection)
+        };
+        let connection = open().map_err(|fault| explain(fault, path, label))?;
+        let path = fs::canonicalize(path).map_err(|error| file_system(label, "its path", &error))?;
+        let file = FileId::of(&path).ok();
+        Ok(Self { connection, statements, clocks, path, file })
+    }
+
+    /// The file's real path, whatever links lead to it.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Runs `job` in one writing transaction, and commits it unless it fails.
+    pub(crate) fn write<T>(
+        &mut self,
+        job: impl FnOnce(&Writing<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // A file that was replaced is another database: what is written to the old one, nobody else ever reads.
+        if self.file.is_some() && FileId::of(&self.path).ok() != self.file {
+            return Err(Fault::Unreachable(
+                "the file was removed or replaced since it was opened; restart".into(),
+            ));
+        }
+        // The clock is read after the lock was had: waiting for it may have taken a while.
+        let now = self.clocks.read();
+        let answer = job(&Writing { connection: &transaction, statements: &self.statements, now })?;
+        transaction.commit()?;
+        Ok(answer)
+    }
+}
+
+/// Sets the connection up, and proves that it can write.
+fn settle(connection: &Connection, busy_timeout: Duration) -> Result<(), Fault> {
+    connection.busy_timeout(busy_timeout)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
+    if connection.is_readonly(MAIN_DB)? {
+        return Err(read_only());
+    }
+    // For the change to a write-ahead log SQLite does not wait, and many processes may start at once.
+    let deadline = Instant::now() + busy_timeout;
+    loop {
+        match prove(connection) {
+            Err(fault) if fault.is_busy() && Instant::now() < deadline => thread::sleep(ASK_AGAIN_AFTER),
+            settled => return settled,
+        }
+    }
+}
+
+fn prove(connection: &Connection) -> Result<(), Fault> {
+    let mode: String = connection.query_row("pragma journal_mode = wal", [], |row| row.get(0))?;
+    if mode != "wal" {
+        return Err(Fault::Failed(format!(
+            "the journal stays in mode {mode}; leases need a write-ahead log"
+        )));
+    }
+    connection.execute_batch("pragma synchronous = full; begin immediate; rollback")?;
+    Ok(())
+}
+
+fn read_only() -> Fault {
+    Fault::Sqlite(rusqlite::Error::SqliteFailure(
+        rusqlite::ffi::Error { code: ErrorCode::ReadOnly, extended_code: rusqlite::ffi::SQLITE_READONLY },
+        Some("the file cannot be written to".into()),
+    ))
+}
+
+/// SQLite says only that it "cannot open": finds out what a person can do about it.
+fn explain(fault: Fault, path: &Path, label: &str) -> StoreError {
+    let cannot_open =
+        matches!(&fault, Fault::Sqlite(error) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen));
+    if !cannot_open {
+        return fault.at(label);
+    }
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let unreachable =
+        |message: &str| StoreError::Unreachable { store: label.into(), message: message.into() };
+    if !directory.is_dir() {
+        return unreachable("its directory does not exist");
+    }
+    match try_directory(directory) {
+        Err(error) => file_system(label, "its directory cannot be written to", &error),
+        Ok(()) if !path.exists() => unreachable("no such file, and it is not to be created"),
+        Ok(()) => fault.at(label),
+    }
+}
+
+/// Whether files can be created in the directory, found out by doing it.
+fn try_directory(directory: &Path) -> io::Result<()> {
+    let probe = directory.join(format!(".tenure-probe-{}", std::process::id()));
+    OpenOptions::new().write(true).create(true).truncate(false).open(&probe)?;
+    fs::remove_file(&probe)
+}
+
+/// What tells one file from another that has its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileId(u64, u64);
+
+impl FileId {
+    /// The file that stands at `path` now.
+    #[cfg(unix)]
+    pub(crate) fn of(path: &Path) -> io::Result<Self> {
+        fs::metadata(path).map(|found| Self::from_metadata(&found))
+    }
+
+    /// The file that this was asked of.
+    #[cfg(unix)]
+    pub(crate) fn from_metadata(found: &fs::Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        Self(found.dev(), found.ino())
+    }
+}

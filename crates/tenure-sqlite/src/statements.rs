@@ -1,0 +1,106 @@
+//! Every statement this crate runs: text from `sql/`, with the names of the tables filled in.
+//!
+//! This is the only place that builds SQL. What goes into it is a [`Naming`], which is a closed type; every value is
+//! bound.
+
+use tenure_core::naming::Naming;
+
+/// One step of the schema.
+#[derive(Debug)]
+pub(crate) struct Migration {
+    pub(crate) version: u32,
+    pub(crate) description: &'static str,
+    pub(crate) sql: String,
+}
+
+/// The statements, with names filled in.
+#[derive(Debug)]
+pub(crate) struct Statements {
+    pub(crate) lease_read: String,
+    pub(crate) lease_write: String,
+    pub(crate) lease_list: String,
+    pub(crate) lease_sweep: String,
+    pub(crate) history_add: String,
+    pub(crate) history_list: String,
+    pub(crate) history_last_term: String,
+    pub(crate) audit_add: String,
+    pub(crate) fence_check: String,
+    pub(crate) schema_read: String,
+    pub(crate) schema_write: String,
+    /// In order of their versions.
+    pub(crate) migrations: Vec<Migration>,
+}
+
+impl Statements {
+    /// The statements for tables of these names.
+    pub(crate) fn new(naming: &Naming) -> Self {
+        let fill = |template| naming.fill(template);
+        Self {
+            lease_read: fill(include_str!("../sql/lease_read.sql")),
+            lease_write: fill(include_str!("../sql/lease_write.sql")),
+            lease_list: fill(include_str!("../sql/lease_list.sql")),
+            lease_sweep: fill(include_str!("../sql/lease_sweep.sql")),
+            history_add: fill(include_str!("../sql/history_add.sql")),
+            history_list: fill(include_str!("../sql/history_list.sql")),
+            history_last_term: fill(include_str!("../sql/history_last_term.sql")),
+            audit_add: fill(include_str!("../sql/audit_add.sql")),
+            fence_check: fill(include_str!("../sql/fence_check.sql")),
+            schema_read: fill(include_str!("../sql/schema_read.sql")),
+            schema_write: fill(include_str!("../sql/schema_write.sql")),
+            migrations: vec![Migration {
+                version: 1,
+                description: "leases, their history and the audit trail",
+                sql: fill(include_str!("../sql/migrations/0001_leases.sql")),
+            }],
+        }
+    }
+
+    /// The newest version of the schema that these statements know.
+    pub(crate) fn newest(&self) -> u32 {
+        self.migrations.last().map_or(0, |migration| migration.version)
+    }
+
+    /// All migrations as a script for the `sqlite3` shell. Each is one transaction that also notes its version.
+    pub(crate) fn script(&self) -> String {
+        let mut script = String::new();
+        for Migration { version, description, sql } in &self.migrations {
+            // The values are ours; a description with a quote in it would be doubled as SQL wants it.
+            let noted = self
+                .schema_write
+                .replace("?1", &version.to_string())
+                .replace("?2", &format!("'{}'", description.replace('\'', "''")))
+                .replace("?3", SCRIPT_NOW);
+            let noted = noted.trim_end();
+            script.push_str(&format!(
+                "-- {version:04}: {description}\nbegin immediate;\n\n{sql}\n{noted};\n\ncommit;\n"
+            ));
+        }
+        script
+    }
+}
+
+/// Microseconds since 1970 in a spelling that old shells know too.
+const SCRIPT_NOW: &str = "cast((julianday('now') - 2440587.5) * 86400000000 as integer)";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_placeholder_is_left_in_any_statement() {
+        let statements = Statements::new(&Naming::default());
+        let all = format!("{statements:?}{}", statements.script());
+        for mark in ["{leases}", "{lease_history}", "{audit}", "{schema}", "{prefix}"] {
+            assert!(!all.contains(mark), "{mark}");
+        }
+        assert!(!statements.script().contains('?'));
+    }
+
+    #[test]
+    fn versions_of_migrations_rise_by_one() {
+        let statements = Statements::new(&Naming::default());
+        for (at, migration) in statements.migrations.iter().enumerate() {
+            assert_eq!(migration.version as usize, at + 1);
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! The store on real files, and in real processes: the test binary starts itself again to have a second one.
+
+// Helpers of tests fail by panicking.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod backend;
+mod child;
+mod clock;
+mod fence;
+mod opening;
+mod presence;
+mod processes;
+mod rows;
+mod schema;

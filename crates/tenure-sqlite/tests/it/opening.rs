@@ -1,0 +1,130 @@
+//! What connect makes sure of, and what it says when it cannot.
+
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+use tenure_core::StoreError;
+use tenure_core::contract::{LeaseStore, Schema};
+use tenure_core::lease::Acquire;
+use tenure_sqlite::{SqliteOptions, SqliteStore};
+
+use crate::backend::{SqliteFile, claim, lease, take};
+use crate::child::{Child, said};
+
+async fn refusal(options: SqliteOptions) -> StoreError {
+    SqliteStore::connect(options).await.unwrap_err()
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_to_be_created_is_missed_by_name() {
+    let file = SqliteFile::nothing_yet();
+    let error = refusal(SqliteOptions { create: false, ..SqliteOptions::new(file.path()) }).await;
+    assert!(matches!(error, StoreError::Unreachable { .. }), "{error}");
+    assert!(error.to_string().contains("no such file") && error.to_string().contains("app.db"), "{error}");
+    assert!(!file.path().exists());
+}
+
+#[tokio::test]
+async fn directories_are_told_from_files() {
+    let file = SqliteFile::nothing_yet();
+    let error = refusal(SqliteOptions::new(file.path().parent().unwrap())).await;
+    assert!(error.to_string().contains("is a directory"), "{error}");
+    let error = refusal(SqliteOptions::new(file.path().join("x/y.db"))).await;
+    assert!(error.to_string().contains("directory does not exist"), "{error}");
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_is_called_corrupt() {
+    let file = SqliteFile::nothing_yet();
+    std::fs::write(file.path(), "CANARY is not a database, and longer than a header would be ".repeat(40))
+        .unwrap();
+    let error = refusal(SqliteOptions::new(file.path())).await;
+    assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+    assert!(!format!("{error} {error:?}").contains("CANARY"));
+}
+
+#[tokio::test]
+async fn a_database_in_memory_is_refused_with_a_pointer() {
+    let error = refusal(SqliteOptions::new(":memory:")).await;
+    assert!(error.to_string().contains("use `memory:`"), "{error}");
+}
+
+/// File permissions do not bind root, so a child without rights has a look.
+#[tokio::test]
+async fn read_only_files_and_directories_are_found_at_start() {
+    let file = SqliteFile::start().await;
+    let directory = file.path().parent().unwrap().to_owned();
+    let mode = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode(&file.path(), 0o444);
+    mode(&directory, 0o755);
+    let mut child = Child::start_unprivileged("open", &file.path());
+    assert_eq!(child.line(), "error ReadOnly");
+    drop(child);
+
+    std::fs::remove_file(file.path()).unwrap();
+    mode(&directory, 0o555);
+    let mut child = Child::start_unprivileged("open", &file.path());
+    assert_eq!(child.line(), "error Refused");
+    mode(&directory, 0o755);
+}
+
+/// The child's part: says what came of opening.
+pub(crate) async fn open(path: &std::path::Path) {
+    match SqliteStore::connect(SqliteOptions::new(path)).await {
+        Ok(_) => said("open"),
+        Err(StoreError::ReadOnly { .. }) => said("error ReadOnly"),
+        Err(StoreError::Refused { .. }) => said("error Refused"),
+        Err(other) => said(&format!("error {other:?}")),
+    }
+}
+
+#[tokio::test]
+async fn a_store_without_tables_says_what_to_do() {
+    let file = SqliteFile::nothing_yet();
+    let store = file.connect().await;
+    let error = store.try_acquire(&claim("a", "a", Duration::from_secs(6))).await.unwrap_err();
+    assert!(matches!(error, StoreError::SchemaMissing { .. }), "{error}");
+    assert!(error.to_string().contains("tenure migrate"));
+    assert!(matches!(store.verify_schema().await, Err(StoreError::SchemaMissing { .. })));
+}
+
+#[tokio::test]
+async fn a_lock_that_is_not_had_in_time_is_busy() {
+    let file = SqliteFile::start().await;
+    let options =
+        SqliteOptions { busy_timeout: Duration::from_millis(50), ..SqliteOptions::new(file.path()) };
+    let store = SqliteStore::connect(options).await.unwrap();
+    let other = file.raw();
+    other.execute_batch("begin immediate").unwrap();
+    let error = store.try_acquire(&claim("a", "a", Duration::from_secs(6))).await.unwrap_err();
+    assert!(matches!(error, StoreError::Busy { .. }) && error.is_transient(), "{error}");
+    other.execute_batch("rollback").unwrap();
+    take(&store, "a", Duration::from_secs(6)).await;
+}
+
+#[tokio::test]
+async fn who_only_waits_needs_no_write_lock() {
+    let file = SqliteFile::start().await;
+    let options = SqliteOptions { busy_timeout: Duration::ZERO, ..SqliteOptions::new(file.path()) };
+    let store = SqliteStore::connect(options).await.unwrap();
+    take(&store, "a", Duration::from_secs(60)).await;
+    let other = file.raw();
+    other.execute_batch("begin immediate").unwrap();
+    let answer = store.try_acquire(&claim("a", "b", Duration::from_secs(6))).await.unwrap();
+    assert!(matches!(answer, Acquire::Held(_)));
+    assert!(store.observe(&lease("a")).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_file_that_was_replaced_grants_nothing_more() {
+    let file = SqliteFile::start().await;
+    let store = file.connect().await;
+    take(&store, "a", Duration::from_secs(60)).await;
+    for end in ["app.db", "app.db-wal", "app.db-shm"] {
+        let _ = std::fs::remove_file(file.path().with_file_name(end));
+    }
+    let error = store.try_acquire(&claim("b", "a", Duration::from_secs(6))).await.unwrap_err();
+    assert!(error.to_string().contains("removed or replaced"), "{error}");
+}

@@ -1,0 +1,263 @@
+//! Keeping a lease: drives an [`Incumbent`] on the heartbeat thread.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_core::StoreError;
+use tenure_core::contract::{LeaseStore, PresenceSession, Raise};
+use tenure_core::id::Unique;
+use tenure_core::lease::{Flag, Grant, Incumbent, LeaseSettings, Loss, Release, Renew, Renewal, Step};
+use tenure_core::time::{Clock, Monotonic};
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
+
+use super::seat::{Handlers, Order, Seat, SeatKeeper};
+use crate::error::LeaseError;
+use crate::presence::{Running, SessionState};
+
+/// The longest nap: after the machine slept, the end of trust is noticed within this span of waking.
+const NAP_MAX: Duration = Duration::from_millis(250);
+/// How long a lost or left holding goes on trying to give its row back.
+const RELEASE_TRIES: u32 = 3;
+
+/// Keeps one grant until it is over.
+pub(super) struct Keeper {
+    store: Arc<dyn LeaseStore>,
+    clock: Arc<dyn Clock>,
+    grant: Grant,
+    incumbent: Incumbent,
+    seat: SeatKeeper,
+    presence: Option<Arc<Running>>,
+    session: Option<Arc<dyn PresenceSession>>,
+    raising: Option<Raising>,
+    renewing: Option<JoinHandle<Result<Renew, StoreError>>>,
+}
+
+struct Raising {
+    session: Unique,
+    task: JoinHandle<Result<Raise, StoreError>>,
+}
+
+/// What woke the keeper.
+enum Event {
+    Time,
+    Renewed(Option<Renew>),
+    Raised(bool),
+    Session(SessionState),
+    Order(Order),
+    /// Nobody holds the lease handle any more.
+    Abandoned,
+}
+
+impl Keeper {
+    /// Takes office: the keeper to run, and the seat to show.
+    pub(super) fn begin(
+        store: Arc<dyn LeaseStore>,
+        clock: Arc<dyn Clock>,
+        presence: Option<Arc<Running>>,
+        grant: Grant,
+        settings: &LeaseSettings,
+        handlers: Arc<Handlers>,
+        started: Monotonic,
+    ) -> (Self, Seat) {
+        let incumbent = Incumbent::begin(&grant, settings, started, clock.now());
+        let (seat_keeper, seat) = Seat::new(Some(grant.fence()), incumbent.trusted_until(), handlers);
+        let keeper = Self {
+            store,
+            clock,
+            grant,
+            incumbent,
+            seat: seat_keeper,
+            presence,
+            session: None,
+            raising: None,
+            renewing: None,
+        };
+        (keeper, seat)
+    }
+
+    /// Runs until the holding is over, and its row given back as far as that was possible.
+    pub(super) async fn run(mut self) {
+        let mut sessions = self.presence.as_ref().map(|running| running.follow());
+        let mut first_look = sessions.as_ref().map(|sessions| sessions.borrow().clone());
+        loop {
+            if let Some(state) = first_look.take() {
+                self.session_changed(state);
+            }
+            let now = self.clock.now();
+            let until = match self.incumbent.step(now) {
+                Step::Stop(loss) => return self.lose(loss).await,
+                Step::Renew(renewal) => {
+                    self.start_renewal(renewal, now);
+                    self.publish();
+                    continue;
+                }
+                Step::WaitUntil(until) => until,
+            };
+            self.publish();
+            let nap = now.until(until).min(NAP_MAX);
+            match self.next_event(&mut sessions, nap).await {
+                Event::Time => {}
+                Event::Renewed(answer) => self.incumbent.renewal_ended(answer, self.clock.now()),
+                Event::Raised(raised) => self.raised(raised),
+                Event::Session(state) => self.session_changed(state),
+                Event::Order(Order::Progress) => self.incumbent.progressed(self.clock.now()),
+                Event::Order(Order::Leave(answer)) => return self.leave(Some(answer)).await,
+                Event::Abandoned => return self.leave(None).await,
+            }
+        }
+    }
+
+    /// Waits for what comes first. Calls to the store run in tasks of their own: nothing here cancels one.
+    async fn next_event(&mut self, sessions: &mut Option<watch::Receiver<SessionState>>, nap: Duration) -> Event {
+        tokio::select! {
+            biased;
+            answer = finished(&mut self.renewing) => {
+                self.renewing = None;
+                Event::Renewed(self.understood(answer))
+            }
+            raised = finished_raising(&mut self.raising) => Event::Raised(raised),
+            state = next_state(sessions) => Event::Session(state),
+            order = self.seat.orders.recv() => order.map_or(Event::Abandoned, Event::Order),
+            () = tokio::time::sleep(nap) => Event::Time,
+        }
+    }
+
+    fn publish(&self) {
+        let until = self.incumbent.trusted_until();
+        self.seat.trusted_until.send_if_modified(|published| {
+            let changed = *published != until;
+            *published = until;
+            changed
+        });
+    }
+
+    fn start_renewal(&mut self, renewal: Renewal, now: Monotonic) {
+        self.incumbent.renewal_started(&renewal, now);
+        let (store, grant) = (self.store.clone(), self.grant.clone());
+        self.renewing = Some(tokio::spawn(async move { store.renew(&grant, &renewal).await }));
+    }
+
+    fn understood(&self, answer: Result<Renew, StoreError>) -> Option<Renew> {
+        match answer {
+            Ok(answer) => Some(answer),
+            Err(error) => {
+                tracing::warn!(lease = %self.grant.name, term = %self.grant.term, %error, "no answer to a renewal");
+                None
+            }
+        }
+    }
+
+    fn session_changed(&mut self, state: SessionState) {
+        match state {
+            SessionState::Closed => {
+                if let Some(session) = self.session.take() {
+                    self.incumbent.session_lost(session.id());
+                }
+            }
+            SessionState::Open { session, ping } => {
+                self.incumbent.pinged(session.id(), ping, self.clock.now());
+                if self.session.as_ref().is_none_or(|ours| ours.id() != session.id()) {
+                    if let Some(former) = self.session.replace(session.clone()) {
+                        self.incumbent.session_lost(former.id());
+                    }
+                    let flag = self.flag(session.id());
+                    let raise = async move { session.raise(&flag).await };
+                    let session = self.session.as_ref().map_or(Unique::from_u128(0), |session| session.id());
+                    self.raising = Some(Raising { session, task: tokio::spawn(raise) });
+                }
+            }
+        }
+    }
+
+    fn raised(&mut self, raised: bool) {
+        let Some(raising) = self.raising.take() else { return };
+        let Some(running) = &self.presence else { return };
+        match &*running.follow().borrow() {
+            SessionState::Open { session, ping } if raised && session.id() == raising.session => {
+                self.incumbent.flag_raised(session.id(), *ping);
+            }
+            _ => tracing::debug!(lease = %self.grant.name, "no flag on the presence session; the ttl decides"),
+        }
+    }
+
+    fn flag(&self, session: Unique) -> Flag {
+        Flag { lease: self.grant.name.clone(), term: self.grant.term, session }
+    }
+
+    /// The holding is lost: say so, and give the row back only once the work under it has stopped. Nobody but the user
+    /// knows when that is; to release before would let the next holder in while this one is still winding up.
+    async fn lose(mut self, loss: Loss) {
+        tracing::warn!(lease = %self.grant.name, term = %self.grant.term, reason = %loss, "lease lost");
+        self.seat.end(loss);
+        loop {
+            match self.seat.orders.recv().await {
+                Some(Order::Progress) => {}
+                Some(Order::Leave(answer)) => return self.leave(Some(answer)).await,
+                None => return self.leave(None).await,
+            }
+        }
+    }
+
+    /// The holder leaves: stop first, then release.
+    async fn leave(mut self, answer: Option<oneshot::Sender<Result<Release, LeaseError>>>) {
+        if self.incumbent.loss().is_none() {
+            self.seat.end(Loss::Released);
+        }
+        let released = self.give_back().await;
+        tracing::info!(lease = %self.grant.name, term = %self.grant.term, ?released, "lease released");
+        if let Some(answer) = answer {
+            let _ = answer.send(released.map_err(LeaseError::from));
+        }
+    }
+
+    /// Releases the row by its exact term, then lowers the flag, so that whoever wakes finds the lease free.
+    async fn give_back(&mut self) -> Result<Release, StoreError> {
+        // A renewal under way could arrive after the release; it names this term and would find it released.
+        let mut tries = 0;
+        let released = loop {
+            tries += 1;
+            match self.store.release(&self.grant).await {
+                Err(error) if error.is_transient() && tries < RELEASE_TRIES => {
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+                released => break released,
+            }
+        };
+        if let Some(session) = self.session.take() {
+            let flag = self.flag(session.id());
+            // Without the row released, a fallen flag would only tell that the holder is gone, which is true as well.
+            if let Err(error) = session.lower(&flag).await {
+                tracing::debug!(%error, "the flag falls with its session instead");
+            }
+        }
+        released
+    }
+}
+
+async fn finished(task: &mut Option<JoinHandle<Result<Renew, StoreError>>>) -> Result<Renew, StoreError> {
+    match task {
+        None => std::future::pending().await,
+        Some(task) => task.await.unwrap_or_else(|error| {
+            Err(StoreError::Failed { store: "renewal".into(), message: error.to_string(), source: None })
+        }),
+    }
+}
+
+async fn finished_raising(raising: &mut Option<Raising>) -> bool {
+    match raising {
+        None => std::future::pending().await,
+        Some(raising) => matches!((&mut raising.task).await, Ok(Ok(Raise::Raised))),
+    }
+}
+
+async fn next_state(sessions: &mut Option<watch::Receiver<SessionState>>) -> SessionState {
+    loop {
+        let Some(receiver) = sessions else { return std::future::pending().await };
+        if receiver.changed().await.is_ok() {
+            return receiver.borrow_and_update().clone();
+        }
+        // The session's task has ended: there is no presence here.
+        *sessions = None;
+    }
+}

@@ -1,0 +1,106 @@
+//! Waiting for a lease: drives a [`Contender`] over a store.
+
+use std::time::Duration;
+
+use tenure_core::contract::Watch;
+use tenure_core::lease::{Claim, Contender, Fence, Flag, Move};
+use tenure_core::time::Monotonic;
+
+use super::{Acquired, Handle};
+use crate::error::LeaseError;
+use crate::stop::Stop;
+
+/// After a try without an answer: the first pause, doubled up to the last.
+const PAUSE_FIRST: Duration = Duration::from_millis(100);
+const PAUSE_LAST: Duration = Duration::from_secs(2);
+
+/// Waits until the lease is had, `stop` is given, or an error says that waiting is no use.
+pub(super) async fn wait(
+    handle: &Handle,
+    mut claim: Claim,
+    mut contender: Contender,
+    stop: &Stop,
+) -> Result<Option<Fence>, LeaseError> {
+    let mut pause = PAUSE_FIRST;
+    let mut in_doubt = false;
+    loop {
+        if stop.is_stopped() {
+            if in_doubt {
+                handle.give_back_if_granted(claim);
+            }
+            return Ok(None);
+        }
+        match contender.next(handle.now()) {
+            Move::Try(evidence) => {
+                claim.evidence = evidence;
+                // Not inside a select: a claim is never cut in half. The store's own timeouts bound it.
+                match handle.try_claim(&claim).await {
+                    Ok(Acquired::Granted(fence)) => return Ok(Some(fence)),
+                    Ok(Acquired::Held(holder)) => {
+                        (pause, in_doubt) = (PAUSE_FIRST, false);
+                        contender.held(&holder, fastrand::f64(), handle.now());
+                    }
+                    Err(LeaseError::Store(error)) if error.is_transient() => {
+                        tracing::warn!(lease = %claim.name, %error, "no answer to a claim; trying again");
+                        in_doubt = true;
+                        contender.no_answer(pause.mul_f64(0.5 + fastrand::f64()), handle.now());
+                        pause = (pause * 2).min(PAUSE_LAST);
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            Move::Watch(flag, until) => {
+                tokio::select! {
+                    biased;
+                    () = stop.stopped() => {}
+                    watched = watch(handle, &flag, until) => match watched {
+                        Watched::Fell => contender.flag_fell(&flag, handle.now()),
+                        Watched::TimeToLook => {}
+                        Watched::Failed => contender.cannot_watch(handle.now()),
+                    },
+                }
+            }
+            Move::Sleep(until) => {
+                tokio::select! {
+                    biased;
+                    () = stop.stopped() => {}
+                    () = sleep_until(handle, until) => {}
+                }
+            }
+        }
+    }
+}
+
+enum Watched {
+    Fell,
+    TimeToLook,
+    Failed,
+}
+
+/// Watches a flag on a connection that serves nothing else: dropping this drops the connection with it.
+async fn watch(handle: &Handle, flag: &Flag, until: Monotonic) -> Watched {
+    let Some(presence) = handle.leases.store.presence() else { return Watched::Failed };
+    let patience = handle.now().until(until);
+    tokio::select! {
+        watched = presence.watch(flag, patience) => match watched {
+            Ok(Watch::Fallen) => Watched::Fell,
+            Ok(Watch::StillUp) => Watched::TimeToLook,
+            Err(error) => {
+                tracing::debug!(%error, "the holder's presence cannot be watched; looking at the row instead");
+                Watched::Failed
+            }
+        },
+        () = sleep_until(handle, until) => Watched::TimeToLook,
+    }
+}
+
+/// Sleeps by the steady clock, which goes on while the machine sleeps; the timer's clock may not.
+async fn sleep_until(handle: &Handle, until: Monotonic) {
+    loop {
+        let left = handle.now().until(until);
+        if left.is_zero() {
+            return;
+        }
+        tokio::time::sleep(left.min(Duration::from_secs(1))).await;
+    }
+}

@@ -1,0 +1,171 @@
+//! From a URL to a store: changing the database is a change of configuration.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_core::StoreError;
+use tenure_core::contract::{LeaseAdmin, LeaseRegistry, LeaseStore, Schema};
+use tenure_core::memory::MemoryStore;
+use tenure_core::naming::Naming;
+
+use crate::clock::SteadyStoreClock;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+use crate::heart;
+
+/// How a store is opened.
+#[derive(Debug, Clone)]
+pub struct OpenOptions {
+    /// Where Tenure's tables live.
+    pub naming: Naming,
+    /// Whether a SQLite file that is not there is created.
+    pub create: bool,
+    /// How long to wait for a connection. 5 s.
+    pub connect_timeout: Duration,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self { naming: Naming::default(), create: true, connect_timeout: Duration::from_secs(5) }
+    }
+}
+
+/// A store could not be opened. The message never holds a password.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The URL's scheme names no store.
+    #[error("unknown scheme `{scheme}:` in the store's URL; known are sqlite:, postgres: and memory:")]
+    UnknownScheme {
+        /// The scheme that was given.
+        scheme: String,
+    },
+    /// The text has no scheme at all.
+    #[error("the store's URL has no scheme; write for example sqlite:app.db or postgres://user@host/database")]
+    NoScheme,
+    /// This build leaves the store's crate out.
+    #[error("this build has no support for {scheme}: (feature `{feature}` is off)")]
+    LeftOut {
+        /// The scheme that was given.
+        scheme: &'static str,
+        /// The feature that brings it.
+        feature: &'static str,
+    },
+    /// The store refused, or could not be reached.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// An open store, seen through its contracts.
+#[derive(Debug, Clone)]
+pub struct Database {
+    leases: Arc<dyn LeaseStore>,
+    admin: Arc<dyn LeaseAdmin>,
+    registry: Arc<dyn LeaseRegistry>,
+    schema: Arc<dyn Schema>,
+}
+
+impl Database {
+    /// Wraps a store that has all contracts.
+    pub fn new<S>(store: S) -> Self
+    where
+        S: LeaseStore + LeaseAdmin + LeaseRegistry + Schema + 'static,
+    {
+        let store = Arc::new(store);
+        Self { leases: store.clone(), admin: store.clone(), registry: store.clone(), schema: store }
+    }
+
+    /// Leases.
+    pub fn leases(&self) -> Arc<dyn LeaseStore> {
+        self.leases.clone()
+    }
+
+    /// The operator's view of leases.
+    pub fn admin(&self) -> Arc<dyn LeaseAdmin> {
+        self.admin.clone()
+    }
+
+    /// The registry of holdings granted elsewhere.
+    pub fn registry(&self) -> Arc<dyn LeaseRegistry> {
+        self.registry.clone()
+    }
+
+    /// The schema.
+    pub fn schema(&self) -> Arc<dyn Schema> {
+        self.schema.clone()
+    }
+}
+
+/// Opens the store that `url` names. The schema is neither checked nor changed.
+///
+/// The store's connections live on the heartbeat thread, so that a blocked runtime does not stop them.
+pub async fn open(url: &str, options: OpenOptions) -> Result<Database, OpenError> {
+    let (scheme, _) = url.split_once(':').ok_or(OpenError::NoScheme)?;
+    match scheme {
+        "memory" => Ok(Database::new(MemoryStore::new(Arc::new(SteadyStoreClock::start())))),
+        "sqlite" => open_sqlite(url, options).await,
+        "postgres" | "postgresql" => open_postgres(url, options).await,
+        other => {
+            let scheme = other.chars().filter(|c| !c.is_control()).take(40).collect();
+            Err(OpenError::UnknownScheme { scheme })
+        }
+    }
+}
+
+#[cfg(feature = "sqlite")]
+async fn open_sqlite(url: &str, options: OpenOptions) -> Result<Database, OpenError> {
+    use tenure_sqlite::{SqliteOptions, SqliteStore};
+
+    let mut sqlite = SqliteOptions::from_url(url)?;
+    sqlite.naming = options.naming;
+    sqlite.create = options.create;
+    connected(SqliteStore::connect(sqlite)).await
+}
+
+#[cfg(not(feature = "sqlite"))]
+async fn open_sqlite(_: &str, _: OpenOptions) -> Result<Database, OpenError> {
+    Err(OpenError::LeftOut { scheme: "sqlite", feature: "sqlite" })
+}
+
+#[cfg(feature = "postgres")]
+async fn open_postgres(url: &str, options: OpenOptions) -> Result<Database, OpenError> {
+    use tenure_postgres::{PostgresOptions, PostgresStore};
+
+    let mut postgres = PostgresOptions::from_url(url)?;
+    postgres.naming = options.naming;
+    postgres.connect_timeout = options.connect_timeout;
+    connected(PostgresStore::connect(postgres)).await
+}
+
+#[cfg(not(feature = "postgres"))]
+async fn open_postgres(_: &str, _: OpenOptions) -> Result<Database, OpenError> {
+    Err(OpenError::LeftOut { scheme: "postgres", feature: "postgres" })
+}
+
+/// Connects on the heartbeat thread.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+async fn connected<S>(connect: impl Future<Output = Result<S, StoreError>> + Send + 'static) -> Result<Database, OpenError>
+where
+    S: LeaseStore + LeaseAdmin + LeaseRegistry + Schema + 'static,
+{
+    let store = heart::spawn(connect).await.map_err(|error| StoreError::Failed {
+        store: "store".into(),
+        message: format!("connecting ended without an answer: {error}"),
+        source: None,
+    })??;
+    Ok(Database::new(store))
+}
+
+/// The statements that make the tables of the store that `url` names, for a DBA. Connects to nothing.
+pub fn migrations(url: &str, naming: &Naming) -> Result<String, OpenError> {
+    match url.split_once(':').ok_or(OpenError::NoScheme)?.0 {
+        "memory" => Ok(String::new()),
+        #[cfg(feature = "sqlite")]
+        "sqlite" => Ok(tenure_sqlite::migrations(naming)),
+        #[cfg(feature = "postgres")]
+        "postgres" | "postgresql" => Ok(tenure_postgres::migrations(naming)),
+        other => {
+            let scheme = other.chars().filter(|c| !c.is_control()).take(40).collect();
+            Err(OpenError::UnknownScheme { scheme })
+        }
+    }
+}

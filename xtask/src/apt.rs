@@ -1,0 +1,128 @@
+//! What the servers need on the machine, and getting it: with apt when we are root, else by saying what is missing.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::Result;
+use crate::server::is_root;
+
+/// A program that a backend needs, and the Debian package that brings it.
+#[derive(Debug, Clone, Copy)]
+struct Need {
+    package: &'static str,
+    present: fn() -> bool,
+}
+
+const NEEDS: &[Need] = &[
+    Need { package: "postgresql", present: || postgres_bin().is_some() },
+    Need { package: "pgbouncer", present: || find_program("pgbouncer").is_some() },
+];
+
+/// What to do about missing packages.
+#[derive(Debug, PartialEq, Eq)]
+enum Plan {
+    Nothing,
+    Install(Vec<&'static str>),
+    /// They are missing, and it is not for us to install them; why not.
+    Without(Vec<&'static str>, &'static str),
+}
+
+/// Installs what is missing if that can be done. What is still missing is said by the server that cannot start.
+pub(crate) fn ensure() -> Result<()> {
+    let missing: Vec<_> = NEEDS.iter().filter(|need| !(need.present)()).map(|need| need.package).collect();
+    match plan(missing, is_root(), find_program("apt-get").is_some()) {
+        Plan::Nothing => Ok(()),
+        Plan::Without(packages, why) => {
+            eprintln!("xtask: MISSING PACKAGES: {} ({why})", packages.join(", "));
+            Ok(())
+        }
+        Plan::Install(packages) => {
+            eprintln!("xtask: installing {}", packages.join(", "));
+            commands(&packages).into_iter().try_for_each(run)
+        }
+    }
+}
+
+/// The directory with `initdb` and `postgres`: Debian keeps it off the path, one per major version.
+pub(crate) fn postgres_bin() -> Option<PathBuf> {
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let newest = versions
+        .filter_map(|entry| {
+            Some((entry.file_name().to_str()?.parse::<u32>().ok()?, entry.path().join("bin")))
+        })
+        .filter(|(_, bin)| bin.join("initdb").is_file() && bin.join("postgres").is_file())
+        .max_by_key(|(version, _)| *version);
+    match newest {
+        Some((_, bin)) => Some(bin),
+        None => find_program("initdb").and_then(|initdb| initdb.parent().map(PathBuf::from)),
+    }
+}
+
+/// Looks for a program on the path, and where Debian keeps programs for administrators.
+pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(["/usr/sbin", "/sbin"].map(PathBuf::from))
+        .map(|folder| folder.join(name))
+        .find(|program| program.is_file())
+}
+
+fn plan(missing: Vec<&'static str>, root: bool, apt: bool) -> Plan {
+    match (missing.is_empty(), apt, root) {
+        (true, _, _) => Plan::Nothing,
+        (false, false, _) => Plan::Without(missing, "there is no apt-get here; install their like by hand"),
+        (false, true, false) => {
+            Plan::Without(missing, "only root can install them: apt-get install them first")
+        }
+        (false, true, true) => Plan::Install(missing),
+    }
+}
+
+fn commands(packages: &[&'static str]) -> [Vec<&'static str>; 2] {
+    let install = ["install", "--yes", "--no-install-recommends"];
+    [vec!["update"], install.into_iter().chain(packages.iter().copied()).collect()]
+}
+
+fn run(args: Vec<&'static str>) -> Result<()> {
+    let mut apt = Command::new("apt-get");
+    apt.arg("--quiet").args(&args).env("DEBIAN_FRONTEND", "noninteractive");
+    match apt.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("apt-get {} failed ({status})", args.join(" "))),
+        Err(error) => Err(format!("apt-get does not start: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_missing_means_nothing_done() {
+        assert_eq!(plan(vec![], true, true), Plan::Nothing);
+        assert_eq!(plan(vec![], false, false), Plan::Nothing);
+    }
+
+    #[test]
+    fn only_root_installs() {
+        assert_eq!(plan(vec!["pgbouncer"], true, true), Plan::Install(vec!["pgbouncer"]));
+        assert!(
+            matches!(plan(vec!["pgbouncer"], false, true), Plan::Without(missing, _) if missing == ["pgbouncer"])
+        );
+        assert!(matches!(plan(vec!["pgbouncer"], true, false), Plan::Without(..)));
+    }
+
+    #[test]
+    fn lists_are_fetched_before_packages() {
+        let [update, install] = commands(&["postgresql", "pgbouncer"]);
+        assert_eq!(update, ["update"]);
+        assert_eq!(install, ["install", "--yes", "--no-install-recommends", "postgresql", "pgbouncer"]);
+    }
+
+    #[test]
+    fn programs_are_found_on_the_path() {
+        assert!(find_program("sh").is_some());
+        assert!(find_program("no-such-program-anywhere").is_none());
+    }
+}
