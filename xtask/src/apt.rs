@@ -39,7 +39,10 @@ pub(crate) fn ensure() -> Result<()> {
         }
         Plan::Install(packages) => {
             eprintln!("xtask: installing {}", packages.join(", "));
-            commands(&packages).into_iter().try_for_each(run)
+            let [update, install] = commands(&packages);
+            // Old lists may still do; if not, the installation says so.
+            run(update).unwrap_or_else(|reason| eprintln!("xtask: {reason}"));
+            run(install)
         }
     }
 }
@@ -86,7 +89,10 @@ fn commands(packages: &[&'static str]) -> [Vec<&'static str>; 2] {
 
 fn run(args: Vec<&'static str>) -> Result<()> {
     let mut apt = Command::new("apt-get");
-    apt.arg("--quiet").args(&args).env("DEBIAN_FRONTEND", "noninteractive");
+    // Another apt may be at work on a machine that has just started.
+    apt.args(["--quiet", "-o", "DPkg::Lock::Timeout=120"])
+        .args(&args)
+        .env("DEBIAN_FRONTEND", "noninteractive");
     match apt.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("apt-get {} failed ({status})", args.join(" "))),

@@ -41,7 +41,7 @@ COMMANDS
                            measure failover on SQLite and on a private, durable Postgres; one JSON object per line
 
 STEPS OF `test`
-  fmt, tidy, clippy, docs, build, tests, sim, features, commands
+  fmt, tidy, servers, clippy, docs, build, tests, sim, features, commands
 
 ENVIRONMENT
   CI=true                        a backend that cannot be had, or that no test ran on, is a failure

@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::Result;
 use crate::apt::{find_program, postgres_bin};
 use crate::postgres::{Postgres, psql, url};
-use crate::server::{Account, Server, free_port, output};
+use crate::server::{Account, Server, on_free_port, output};
 
 /// A running PgBouncer and how to reach it.
 #[derive(Debug)]
@@ -24,20 +24,21 @@ impl PgBouncer {
     pub(crate) fn start(dir: &Path, account: Account, postgres: &Postgres) -> Result<Self> {
         let program = find_program("pgbouncer").ok_or("the package `pgbouncer` is not installed")?;
         let bin = postgres_bin().ok_or("psql (package `postgresql`) is not installed")?;
-        let port = free_port()?;
         let folder = dir.join("pgbouncer");
         account.make_dir(&folder)?;
         let (ini, users) = (folder.join("pgbouncer.ini"), folder.join("users.txt"));
-        let write = || -> std::io::Result<()> {
-            fs::write(&users, "\"postgres\" \"\"\n")?;
-            fs::write(&ini, configuration(port, postgres.port, &users))
-        };
-        write().map_err(|error| format!("cannot write the configuration of PgBouncer: {error}"))?;
-
-        let mut pgbouncer = account.command(&program);
-        pgbouncer.arg(&ini);
-        let mut server = Server::spawn("pgbouncer", pgbouncer, dir, "INT")?;
-        server.wait_ready(|| psql(&bin, port, "postgres", "select 1").is_ok())?;
+        let (port, server) = on_free_port(|port| {
+            let write = || -> std::io::Result<()> {
+                fs::write(&users, "\"postgres\" \"\"\n")?;
+                fs::write(&ini, configuration(port, postgres.port, &users))
+            };
+            write().map_err(|error| format!("cannot write the configuration of PgBouncer: {error}"))?;
+            let mut pgbouncer = account.command(&program);
+            pgbouncer.arg(&ini);
+            let mut server = Server::spawn("pgbouncer", pgbouncer, dir, "INT")?;
+            server.wait_ready(|| psql(&bin, port, "postgres", "select 1").is_ok())?;
+            Ok((port, server))
+        })?;
 
         let mut version = account.command(&program);
         version.arg("--version");

@@ -1,12 +1,12 @@
 //! A private Postgres: its own data directory, its own port, gone afterwards.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use crate::Result;
 use crate::apt::postgres_bin;
-use crate::server::{Account, Server, free_port, output, without_pg_variables};
+use crate::server::{Account, Server, on_free_port, output, without_pg_variables};
 
 /// Whom the server lets in: everyone from this machine, except one role that has to show its password.
 const HBA: &str = "host all locked 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n";
@@ -38,14 +38,16 @@ impl Postgres {
             .ok_or("the server programs of Postgres (package `postgresql`) are not installed")?;
         let data = dir.join("postgres");
         init(&bin, &data, account, dir)?;
-        let port = free_port()?;
-        let mut postgres = account.command(&bin.join("postgres"));
-        postgres.arg("-D").arg(&data);
-        for setting in settings(port, durability) {
-            postgres.args(["-c", &setting]);
-        }
-        let mut server = Server::spawn("postgresql", postgres, dir, "INT")?;
-        server.wait_ready(|| psql(&bin, port, "postgres", "select 1").is_ok())?;
+        let (port, server) = on_free_port(|port| {
+            let mut postgres = account.command(&bin.join("postgres"));
+            postgres.arg("-D").arg(&data);
+            for setting in settings(port, durability) {
+                postgres.args(["-c", &setting]);
+            }
+            let mut server = Server::spawn("postgresql", postgres, dir, "INT")?;
+            server.wait_ready(|| psql(&bin, port, "postgres", "select 1").is_ok())?;
+            Ok((port, server))
+        })?;
         psql(&bin, port, "postgres", &format!("create database {DATABASE}"))?;
         psql(&bin, port, "postgres", &format!("create role locked login password '{LOCKED_PASSWORD}'"))?;
         let version = psql(&bin, port, "postgres", "show server_version")?;
@@ -78,7 +80,7 @@ pub(crate) fn psql(bin: &Path, port: u16, database: &str, sql: &str) -> Result<S
     output(psql)
 }
 
-fn init(bin: &Path, data: &PathBuf, account: Account, dir: &Path) -> Result<()> {
+fn init(bin: &Path, data: &Path, account: Account, dir: &Path) -> Result<()> {
     account.make_dir(data)?;
     let mut initdb = account.command(&bin.join("initdb"));
     initdb

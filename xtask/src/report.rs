@@ -27,6 +27,7 @@ pub(crate) fn summary(done: &[Done], backends: &[Backend], tally: &Tally, sqlite
             lines.push(format!("  {:<10} {}", ground.name(), backend_line(ground, count, backends, sqlite)));
         }
     }
+    lines.extend(tally.failures.iter().map(|test| format!("FAILED {test}")));
     for step in done {
         lines.extend(step.failure.iter().map(|reason| format!("FAILED {}: {reason}", step.step)));
     }

@@ -135,8 +135,13 @@ impl Drop for Server {
     }
 }
 
-/// A port on loopback that was free a moment ago.
-pub(crate) fn free_port() -> Result<u16> {
+/// Starts something on a free port of loopback. Another process may take the port first, so it is tried more than once.
+pub(crate) fn on_free_port<T>(mut start: impl FnMut(u16) -> Result<T>) -> Result<T> {
+    let mut attempt = || start(free_port()?);
+    attempt().or_else(|_| attempt()).or_else(|_| attempt())
+}
+
+fn free_port() -> Result<u16> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
         .and_then(|listener| listener.local_addr())
         .map(|address| address.port())
@@ -206,6 +211,17 @@ mod tests {
         let pid = server.child.id();
         drop(server);
         assert!(output(shell(&format!("kill -0 {pid}"))).is_err());
+    }
+
+    #[test]
+    fn a_port_that_was_taken_is_tried_elsewhere() {
+        let mut tries = 0;
+        let started = on_free_port(|port| {
+            tries += 1;
+            if tries < 3 { Err("taken".to_owned()) } else { Ok(port) }
+        });
+        assert!(started.is_ok_and(|port| port > 0));
+        assert_eq!(on_free_port(|_| Err::<(), _>("broken".to_owned())), Err("broken".to_owned()));
     }
 
     #[test]

@@ -63,6 +63,8 @@ pub(crate) struct Tally {
     pub(crate) failed: u64,
     pub(crate) ignored: u64,
     pub(crate) grounds: BTreeMap<Ground, Count>,
+    /// The tests that failed, each with its package.
+    pub(crate) failures: Vec<String>,
     /// Which package a test program was built from, by the program's file name.
     packages: BTreeMap<String, String>,
     program: Option<Program>,
@@ -74,6 +76,8 @@ struct Program {
     package: String,
     started: Instant,
     grounds: BTreeSet<Ground>,
+    /// Whether it closed with a result; one that does not has crashed.
+    closed: bool,
 }
 
 impl Tally {
@@ -101,7 +105,7 @@ impl Tally {
             self.passed += number_before(counts, " passed");
             self.failed += number_before(counts, " failed");
             self.ignored += number_before(counts, " ignored");
-            self.end();
+            self.close();
         } else if let Some((name, outcome)) =
             line.strip_prefix("test ").and_then(|rest| rest.rsplit_once(" ... "))
         {
@@ -109,13 +113,25 @@ impl Tally {
         }
     }
 
-    /// A test program that crashed said nothing of its failure; cargo did.
-    pub(crate) fn cargo_failed(&mut self) {
-        self.failed = self.failed.max(1);
+    /// Takes in that cargo is done, and whether it was content: a failure that no test told of counts too.
+    pub(crate) fn finish(&mut self, succeeded: bool) {
+        self.notice_crash();
+        if !succeeded {
+            self.failed = self.failed.max(1);
+        }
     }
 
     fn begin(&mut self, package: String) {
-        self.program = Some(Program { package, started: Instant::now(), grounds: BTreeSet::new() });
+        self.notice_crash();
+        self.program =
+            Some(Program { package, started: Instant::now(), grounds: BTreeSet::new(), closed: false });
+    }
+
+    fn notice_crash(&mut self) {
+        if let Some(program) = self.program.take().filter(|program| !program.closed) {
+            self.failed += 1;
+            self.failures.push(format!("{}: a test program ended without a result", program.package));
+        }
     }
 
     fn outcome(&mut self, name: &str, outcome: &str) {
@@ -125,16 +141,22 @@ impl Tally {
         let count = self.grounds.entry(ground).or_default();
         match outcome {
             "ok" => count.passed += 1,
-            "FAILED" => count.failed += 1,
+            "FAILED" => {
+                count.failed += 1;
+                self.failures.push(format!("{}: {name}", program.package));
+            }
             _ => {}
         }
     }
 
-    fn end(&mut self) {
-        let Some(program) = self.program.take() else { return };
-        for ground in program.grounds {
+    /// The docs of a package may close more than once: their examples are run in several groups.
+    fn close(&mut self) {
+        let Some(program) = &mut self.program else { return };
+        for ground in std::mem::take(&mut program.grounds) {
             self.grounds.entry(ground).or_default().took += program.started.elapsed();
         }
+        program.started = Instant::now();
+        program.closed = true;
     }
 }
 
@@ -191,6 +213,7 @@ mod tests {
             "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.12s",
         ]);
         assert_eq!((tally.passed, tally.failed), (3, 1));
+        assert_eq!(tally.failures, ["tenure-postgres: direct::broken"]);
         let count = |ground| tally.grounds.get(&ground).map(|count| (count.passed, count.failed));
         assert_eq!(count(Ground::Postgres), Some((1, 1)));
         assert_eq!(count(Ground::PgBouncer), Some((1, 0)));
@@ -200,10 +223,30 @@ mod tests {
 
     #[test]
     fn a_crashed_test_program_is_a_failure() {
+        let crashed = "     Running tests/it/main.rs (target/debug/deps/it-0a1b)";
+        let mut last = tally(&[crashed, "running 3 tests"]);
+        last.finish(false);
+        assert_eq!((last.passed, last.failed), (0, 1));
+        let followed = tally(&[crashed, "   Doc-tests tenure_core"]);
+        assert_eq!((followed.failed, followed.failures.len()), (1, 1));
+    }
+
+    #[test]
+    fn a_failure_that_no_test_told_of_counts() {
+        let mut tally = tally(&[]);
+        tally.finish(false);
+        assert_eq!(tally.failed, 1);
+    }
+
+    #[test]
+    fn examples_that_close_in_groups_are_all_counted() {
+        let result =
+            "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.12s";
         let mut tally =
-            tally(&["     Running tests/it/main.rs (target/debug/deps/it-0a1b)", "running 3 tests"]);
-        tally.cargo_failed();
-        assert_eq!((tally.passed, tally.failed), (0, 1));
+            tally(&["   Doc-tests tenure_sqlite", "test a ... ok", result, "test b ... ok", result]);
+        tally.finish(true);
+        assert_eq!((tally.passed, tally.failed), (2, 0));
+        assert_eq!(tally.grounds.get(&Ground::Sqlite).map(|count| count.passed), Some(2));
     }
 
     #[test]

@@ -43,7 +43,13 @@ pub(crate) struct Global {
     #[arg(long, global = true, env = "TENURE_SCHEMA", value_name = "NAME")]
     pub(crate) schema: Option<String>,
     /// What the names of Tenure's tables begin with
-    #[arg(long, global = true, env = "TENURE_TABLE_PREFIX", value_name = "PREFIX", default_value = "tenure_")]
+    #[arg(
+        long,
+        global = true,
+        env = "TENURE_TABLE_PREFIX",
+        value_name = "PREFIX",
+        default_value = "tenure_"
+    )]
     pub(crate) table_prefix: String,
 }
 
@@ -57,10 +63,7 @@ pub(crate) enum LogFormat {
 pub(crate) enum Command {
     Run(RunArgs),
     /// See who holds which lease, how it came to that, and have a holder out of office
-    #[command(
-        subcommand,
-        after_help = "Example:\n  tenure lease list --db postgres://app@db.internal/app"
-    )]
+    #[command(subcommand, after_help = "Example:\n  tenure lease list --db postgres://app@db.internal/app")]
     Lease(LeaseCommand),
     Migrate(MigrateArgs),
     /// Measure, on your machine and your database

@@ -25,7 +25,9 @@ pub(crate) async fn lease(global: &Global, command: &LeaseCommand) -> Result<Exi
     let admin = database.admin();
     match command {
         LeaseCommand::List { limit } => list(admin.as_ref(), *limit, global.json).await,
-        LeaseCommand::History { limit, .. } => history(admin.as_ref(), name.as_ref(), *limit, global.json).await,
+        LeaseCommand::History { limit, .. } => {
+            history(admin.as_ref(), name.as_ref(), *limit, global.json).await
+        }
         LeaseCommand::Release { force, by, .. } => {
             let Some(name) = name else { return Err(Failure::Usage("no lease named".into())) };
             let by = by.clone().unwrap_or_else(user);
@@ -95,7 +97,8 @@ async fn list(admin: &dyn LeaseAdmin, limit: u32, json: bool) -> Result<ExitCode
         output::line("no leases yet");
         return Ok(ExitCode::SUCCESS);
     }
-    let mut table = Table::new(&["NAME", "TERM", "STATE", "NODE", "MACHINE/PID", "KIND", "ACQUIRED", "RENEWED"]);
+    let mut table =
+        Table::new(&["NAME", "TERM", "STATE", "NODE", "MACHINE/PID", "KIND", "ACQUIRED", "RENEWED"]);
     for (row, record) in rows.iter().zip(&records) {
         table.row(vec![
             row.name.clone(),

@@ -8,7 +8,9 @@ use crate::output::Failure;
 
 /// The URL given by `--db`, or an error that says how to give it.
 pub(crate) fn database_url(global: &Global) -> Result<&str, Failure> {
-    let missing = || Failure::Usage("no database: give --db URL or set TENURE_DB, for example --db sqlite:app.db".into());
+    let missing = || {
+        Failure::Usage("no database: give --db URL or set TENURE_DB, for example --db sqlite:app.db".into())
+    };
     global.db.as_deref().filter(|url| !url.is_empty()).ok_or_else(missing)
 }
 
@@ -33,9 +35,7 @@ pub(crate) async fn open_to_work(global: &Global, url: &str, migrate: bool) -> R
     // Look first: a role that may not create tables must be able to use those that are there.
     match database.schema().verify_schema().await {
         Ok(()) => {}
-        Err(
-            tenure::StoreError::SchemaMissing { .. } | tenure::StoreError::SchemaOlder { .. },
-        ) if migrate => {
+        Err(tenure::StoreError::SchemaMissing { .. } | tenure::StoreError::SchemaOlder { .. }) if migrate => {
             let migrated = database.schema().migrate().await?;
             tracing::info!(from = migrated.from, to = migrated.to, "schema migrated");
         }

@@ -9,9 +9,11 @@ use std::sync::Arc;
 use crate::id::{Node, Unique};
 use crate::lease::{LeaseName, Term};
 
+type Classify = dyn Fn(&str) -> Option<String> + Send + Sync;
+
 /// Reads the kind of work out of a lock's name.
 #[derive(Clone)]
-pub struct Classifier(Arc<dyn Fn(&str) -> Option<String> + Send + Sync>);
+pub struct Classifier(Arc<Classify>);
 
 impl Classifier {
     /// A scheme of one's own.

@@ -26,7 +26,9 @@ const TCP_USER_TIMEOUT: Duration = Duration::from_secs(5);
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(5);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(2);
 const KEEPALIVE_RETRIES: u32 = 3;
-/// How long the polite end of a connection is waited for.
+/// How long an idle link may take to show that it lives.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
+/// How long the end of a connection is waited for.
 const GOODBYE: Duration = Duration::from_secs(1);
 
 /// Opens connections to one server.
@@ -161,6 +163,11 @@ impl Link {
         row.try_get(0).map_err(|error| store_error(&self.label, error))
     }
 
+    /// Whether the server still answers on a link that has been idle: it may have gone without a word.
+    pub(crate) async fn is_alive(&self) -> bool {
+        !self.client.is_closed() && matches!(timeout(SIGN_OF_LIFE, self.server_process()).await, Ok(Ok(_)))
+    }
+
     /// Runs a statement without parameters that answers with one row.
     pub(crate) async fn one(&self, sql: &str) -> Result<Row, StoreError> {
         self.client.query_typed_one(sql, &[]).await.map_err(|error| store_error(&self.label, error))
@@ -185,13 +192,17 @@ impl Link {
         self.task.abort();
     }
 
-    /// Ends the connection politely, and waits until that is done.
+    /// Ends the connection, and waits until that is done.
     pub(crate) async fn close(self) {
-        let Self { client, mut ended, task, .. } = self;
-        drop(client);
+        self.cut();
         // Nothing is ever sent: the wait ends when the sender is gone.
-        if timeout(GOODBYE, ended.changed()).await.is_err() {
-            task.abort();
-        }
+        let _ = timeout(GOODBYE, self.ended().changed()).await;
+    }
+}
+
+/// The driver would wait for answers that are still due. Whoever drops a link does not, and the server shall know.
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.cut();
     }
 }

@@ -92,7 +92,7 @@ fn is_end_of_session(code: &str) -> bool {
 }
 
 fn is_refusal(message: &str) -> bool {
-    ["no such database", "authentication failed", "no such user", "password", "not allowed"]
+    ["does not exist", "no such database", "no such user", "authentication failed", "password", "not allowed"]
         .iter()
         .any(|part| message.contains(part))
 }

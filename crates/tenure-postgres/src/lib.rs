@@ -48,5 +48,6 @@ mod transaction;
 
 pub use fence::Fencing;
 pub use locks::PostgresLocks;
-pub use options::{OptionsError, PostgresOptions, Sessions, TlsMode};
+pub use options::{PostgresOptions, Sessions, TlsMode};
+pub use schema::migrations;
 pub use store::PostgresStore;

@@ -112,8 +112,10 @@ impl SessionLocks for PostgresLocks {
 
 impl PostgresLocks {
     async fn link(&self) -> Result<Link, StoreError> {
-        let spare = self.spare().take().filter(|link| !link.client.is_closed());
-        if let Some(link) = spare {
+        let spare = self.spare().take();
+        if let Some(link) = spare
+            && link.is_alive().await
+        {
             return Ok(link);
         }
         let link = self.shared.connector.open("lock").await?;

@@ -3,11 +3,11 @@
 //! The password lives only in the driver's own configuration value, which never prints it. Errors about a URL never
 //! repeat any part of it: a password with a stray `@` or `?` turns up in unexpected parts.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use tenure_core::StoreError;
 use tenure_core::naming::Naming;
 use tokio_postgres::Config;
 use tokio_postgres::config::Host;
@@ -71,20 +71,9 @@ pub enum TlsMode {
     VerifyFull,
 }
 
-/// A URL or a setting that cannot be used. Never repeats what was given: it may hold a password.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OptionsError(Cow<'static, str>);
-
-impl fmt::Display for OptionsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for OptionsError {}
-
-fn refuse<T>(message: impl Into<Cow<'static, str>>) -> Result<T, OptionsError> {
-    Err(OptionsError(message.into()))
+/// Refuses a URL or a setting. The message never repeats what was given: it may hold a password.
+fn refuse<T>(message: impl Into<String>) -> Result<T, StoreError> {
+    Err(StoreError::Refused { store: "postgres".into(), message: message.into() })
 }
 
 impl PostgresOptions {
@@ -92,7 +81,7 @@ impl PostgresOptions {
     ///
     /// Options: `sslmode` (disable, prefer, require, verify-full), `sslrootcert`, `application_name`,
     /// `connect_timeout` in seconds, and `host`, `port`, `user`, `password`, `dbname` as libpq has them.
-    pub fn from_url(url: &str) -> Result<Self, OptionsError> {
+    pub fn from_url(url: &str) -> Result<Self, StoreError> {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
         if !base.starts_with("postgres://") && !base.starts_with("postgresql://") {
             return refuse("the Postgres URL does not begin with postgres://");
@@ -133,7 +122,7 @@ impl PostgresOptions {
     }
 
     /// Takes one option from behind the `?`.
-    fn take(&mut self, key: &str, value: &str, tls: &mut Option<TlsMode>) -> Result<(), OptionsError> {
+    fn take(&mut self, key: &str, value: &str, tls: &mut Option<TlsMode>) -> Result<(), StoreError> {
         match key {
             "sslmode" => *tls = Some(tls_mode(value)?),
             "sslrootcert" => self.root_certificate = Some(PathBuf::from(value)),
@@ -163,7 +152,7 @@ impl PostgresOptions {
     }
 
     /// Checks every field, and every pair that must fit together.
-    pub fn validate(&self) -> Result<(), OptionsError> {
+    pub fn validate(&self) -> Result<(), StoreError> {
         let strange = |host: &Host| matches!(host, Host::Tcp(name) if name.contains(['@', ':', '?', '#']) && name.parse::<std::net::IpAddr>().is_err());
         if self.server.get_hosts().iter().any(strange) {
             return refuse(
@@ -228,7 +217,7 @@ impl PostgresOptions {
     }
 }
 
-fn tls_mode(text: &str) -> Result<TlsMode, OptionsError> {
+fn tls_mode(text: &str) -> Result<TlsMode, StoreError> {
     match text {
         "disable" => Ok(TlsMode::Disable),
         "allow" | "prefer" => Ok(TlsMode::Prefer),

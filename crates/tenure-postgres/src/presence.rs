@@ -81,9 +81,7 @@ impl Watchers {
     }
 
     fn idle(&self) -> Option<Link> {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.retain(|link| !link.client.is_closed());
-        idle.pop()
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 
     /// Keeps a link for later watches; there are never more than turns.
@@ -94,8 +92,10 @@ impl Watchers {
 
 impl Shared {
     async fn watch_link(&self) -> Result<Link, StoreError> {
-        if let Some(link) = self.watchers.idle() {
-            return Ok(link);
+        while let Some(link) = self.watchers.idle() {
+            if link.is_alive().await {
+                return Ok(link);
+            }
         }
         let link = self.connector.open("watch").await?;
         link.run(&statements::waiting_session(self.modern)).await?;

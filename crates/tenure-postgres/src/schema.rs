@@ -5,6 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::{Migrated, Schema};
+use tenure_core::naming::Naming;
 use tokio::time::timeout;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error};
@@ -57,8 +58,17 @@ impl Schema for PostgresStore {
     }
 
     fn migrations(&self) -> String {
-        MIGRATIONS.iter().map(|migration| self.shared.statements.migration_script(migration)).collect()
+        script(&self.shared.statements)
     }
+}
+
+/// The statements of all migrations for tables of these names, as a script for `psql`. Connects to nothing.
+pub fn migrations(naming: &Naming) -> String {
+    script(&Statements::new(naming))
+}
+
+fn script(statements: &Statements) -> String {
+    MIGRATIONS.iter().map(|migration| statements.migration_script(migration)).collect()
 }
 
 impl Shared {

@@ -62,9 +62,7 @@ impl PostgresStore {
     /// looked at: see [`Schema`](tenure_core::contract::Schema).
     pub async fn connect(options: PostgresOptions) -> Result<Self, StoreError> {
         let label = options.label();
-        options
-            .validate()
-            .map_err(|error| StoreError::Refused { store: label.clone(), message: error.to_string() })?;
+        options.validate()?;
         let runtime = Handle::try_current()
             .map_err(|_| unreachable(&label, "connect was called outside of a tokio runtime"))?;
         let connector = Connector::new(&options, runtime)?;

@@ -4,18 +4,20 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use tenure_sim::{Failure, Report, Rule, Tally, find_without, run, run_without};
+use tenure_sim::scenarios::Scenario;
+use tenure_sim::{Failure, Rule, Tally, find_without, run, run_without};
 
 const HELP: &str = "\
 Runs the deterministic simulator.
 
-Usage: tenure-sim [--seeds N] [--from S] [--rule NAME]
+Usage: tenure-sim [--seeds N] [--from S] [--rule NAME | --scenario NUMBER]
        tenure-sim --rules [--seeds N] [--from S]
 
-  --seeds N    how many seeds (1000)
-  --from S     the first seed (0)
-  --rule NAME  switch this safety rule off: the run is expected to fail
-  --rules      for every safety rule, how many seeds it takes to notice that it is missing
+  --seeds N          how many seeds (1000)
+  --from S           the first seed (0)
+  --rule NAME        switch this safety rule off: the run is expected to fail
+  --scenario NUMBER  a directed scenario instead of chaos
+  --rules            for every safety rule, how many seeds it takes to notice that it is missing
 
 Example: tenure-sim --seeds 10000 --from 5000";
 
@@ -24,6 +26,7 @@ struct Options {
     seeds: u64,
     from: u64,
     rule: Option<Rule>,
+    scenario: Option<Scenario>,
     all_rules: bool,
 }
 
@@ -43,13 +46,14 @@ fn main() -> ExitCode {
 }
 
 fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Options>, String> {
-    let mut options = Options { seeds: 1000, from: 0, rule: None, all_rules: false };
+    let mut options = Options { seeds: 1000, from: 0, rule: None, scenario: None, all_rules: false };
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or_else(|| format!("{argument} needs a value"));
         match argument.as_str() {
             "--seeds" => options.seeds = number(&argument, &value()?)?,
             "--from" => options.from = number(&argument, &value()?)?,
             "--rule" => options.rule = Some(rule(&value()?)?),
+            "--scenario" => options.scenario = Some(scenario(&value()?)?),
             "--rules" => options.all_rules = true,
             "--help" | "-h" => return Ok(None),
             _ => return Err(format!("unknown argument {argument}")),
@@ -68,12 +72,18 @@ fn rule(text: &str) -> Result<Rule, String> {
     found.ok_or_else(|| format!("there is no rule `{text}`; there are {}", names()))
 }
 
+fn scenario(text: &str) -> Result<Scenario, String> {
+    let numbers = || Scenario::ALL.map(|scenario| scenario.number.to_string()).join(", ");
+    let found = text.parse().ok().and_then(Scenario::numbered);
+    found.ok_or_else(|| format!("there is no scenario `{text}`; there are {}", numbers()))
+}
+
 /// Runs seeds until one fails.
 fn seeds(options: &Options) -> ExitCode {
     let (begun, mut tally) = (Instant::now(), Tally::default());
     for seed in range(options) {
         match one(options, seed) {
-            Ok(report) => tally += report.tally,
+            Ok(seen) => tally += seen,
             Err(failure) => {
                 println!("{failure}");
                 return ExitCode::FAILURE;
@@ -81,13 +91,24 @@ fn seeds(options: &Options) -> ExitCode {
         }
     }
     let seconds = begun.elapsed().as_secs_f64();
-    println!("{} seeds from {} in {seconds:.1} s, {:.0} seeds/s", options.seeds, options.from, options.seeds as f64 / seconds);
-    println!("{tally}");
+    println!(
+        "{} seeds from {} in {seconds:.1} s, {:.0} seeds/s",
+        options.seeds,
+        options.from,
+        options.seeds as f64 / seconds
+    );
+    if options.scenario.is_none() {
+        println!("{tally}");
+    }
     ExitCode::SUCCESS
 }
 
-fn one(options: &Options, seed: u64) -> Result<Report, Failure> {
-    options.rule.map_or_else(|| run(seed), |rule| run_without(rule, seed))
+fn one(options: &Options, seed: u64) -> Result<Tally, Failure> {
+    match (options.scenario, options.rule) {
+        (Some(scenario), _) => scenario.run(seed).map(|()| Tally::default()),
+        (None, Some(rule)) => run_without(rule, seed).map(|report| report.tally),
+        (None, None) => run(seed).map(|report| report.tally),
+    }
 }
 
 /// Prints how soon the absence of each rule is noticed.
@@ -97,7 +118,9 @@ fn rules(options: &Options) -> ExitCode {
     for rule in Rule::ALL {
         let name = format!("{rule:?}");
         match find_without(rule, range(options)) {
-            Some(failure) => println!("{name:<22} {:>6}  {}", failure.seed - options.from + 1, failure.invariant),
+            Some(failure) => {
+                println!("{name:<22} {:>6}  {}", failure.seed - options.from + 1, failure.invariant)
+            }
             None => {
                 missed = true;
                 println!("{name:<22} {:>6}  not noticed", options.seeds);

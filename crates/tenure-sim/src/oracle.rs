@@ -38,18 +38,22 @@ pub enum Asker {
     Hand,
 }
 
+/// A change of the row.
+#[derive(Debug, Clone)]
+pub struct RowChange {
+    /// Who asked for it.
+    pub asker: Asker,
+    /// The row before.
+    pub before: Option<LeaseRecord>,
+    /// The row after.
+    pub after: Option<LeaseRecord>,
+}
+
 /// Something that happened in the store.
 #[derive(Debug, Clone)]
 pub enum Fact {
     /// The row changed.
-    Row {
-        /// Who asked for it.
-        asker: Asker,
-        /// The row before.
-        before: Option<LeaseRecord>,
-        /// The row after.
-        after: Option<LeaseRecord>,
-    },
+    Row(Box<RowChange>),
     /// A new grant began.
     Granted {
         /// Its term.
@@ -114,15 +118,15 @@ impl Oracle {
 
     /// Judges by all invariants but one: for worlds in which its premise does not hold.
     pub fn without(name: &str) -> Self {
-        Self { invariants: invariants::all().into_iter().filter(|invariant| invariant.name() != name).collect() }
+        Self {
+            invariants: invariants::all().into_iter().filter(|invariant| invariant.name() != name).collect(),
+        }
     }
 
     /// Judges one step.
     pub fn judge(&mut self, moment: &Moment<'_>) -> Result<(), Violation> {
         for invariant in &mut self.invariants {
-            invariant
-                .check(moment)
-                .map_err(|message| Violation { invariant: invariant.name(), message })?;
+            invariant.check(moment).map_err(|message| Violation { invariant: invariant.name(), message })?;
         }
         Ok(())
     }

@@ -98,7 +98,11 @@ impl NodePlan {
             _ => rng.i64(-drift_ppm_max(&settings)..=drift_ppm_max(&settings)),
         };
         let skew = rng.i64(-SKEW_MICROS_MAX..=SKEW_MICROS_MAX);
-        Self { clock: Clock::new(Duration::from_millis(rng.u64(0..1 << 32)), drift, skew), settings, patience }
+        Self {
+            clock: Clock::new(Duration::from_millis(rng.u64(0..1 << 32)), drift, skew),
+            settings,
+            patience,
+        }
     }
 
     /// The same node with a steady clock of this drift.
@@ -117,9 +121,13 @@ pub(crate) fn drift_ppm_max(settings: &LeaseSettings) -> i64 {
 fn random_settings(rng: &mut Rng) -> LeaseSettings {
     loop {
         let ttl = Duration::from_millis(rng.u64(1000..=8000));
+        let renew = ttl.mul_f64(0.1 + 0.39 * rng.f64());
         let settings = LeaseSettings {
             ttl,
-            renew: ttl.mul_f64(0.1 + 0.39 * rng.f64()),
+            renew,
+            // Longer than the pauses of the work itself; a stopped process is what it is to catch.
+            watchdog: (rng.u32(0..4) == 0)
+                .then(|| renew.max(Duration::from_secs(1)).mul_f64(1.0 + rng.f64())),
             margin: ttl.mul_f64(0.02 + 0.13 * rng.f64()),
             poll: Duration::from_millis(rng.u64(300..=3000)),
             presence: rng.bool().then(|| random_presence(rng)),

@@ -25,6 +25,8 @@ pub struct Failure {
     pub seed: u64,
     /// The rule that was switched off, if one was.
     pub rule: Option<Rule>,
+    /// The number of the directed scenario, if it was one.
+    pub scenario: Option<u32>,
     /// What did not hold.
     pub invariant: &'static str,
     /// What was seen.
@@ -39,7 +41,8 @@ impl Failure {
     /// The command that shows it again.
     pub fn replay(&self) -> String {
         let rule = self.rule.map(|rule| format!(" --rule {rule:?}")).unwrap_or_default();
-        format!("cargo xtask sim --from {} --seeds 1{rule}", self.seed)
+        let scenario = self.scenario.map(|number| format!(" --scenario {number}")).unwrap_or_default();
+        format!("cargo xtask sim --from {} --seeds 1{scenario}{rule}", self.seed)
     }
 }
 

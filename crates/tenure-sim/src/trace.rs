@@ -23,8 +23,8 @@ impl Trace {
     }
 
     /// Adds a line about `who` at the true time `at`.
-    pub(crate) fn note(&mut self, at: StoreTime, who: fmt::Arguments<'_>, what: fmt::Arguments<'_>) {
-        let line = format!("{:>12.6}s {who:<6} {what}", EPOCH.until(at).as_secs_f64());
+    pub(crate) fn note(&mut self, at: StoreTime, who: &str, what: fmt::Arguments<'_>) {
+        let line = format!("{:>12.6}s {who:<5} {what}", EPOCH.until(at).as_secs_f64());
         for byte in line.bytes() {
             self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }

@@ -83,12 +83,12 @@ impl Fencing {
         transaction: &mut sqlx::SqliteConnection,
         fence: &Fence,
     ) -> Result<(), FenceError> {
-        use sqlx::{AssertSqlSafe, Connection as _};
+        use sqlx::Connection as _;
 
         if !transaction.is_in_transaction() {
             return Err(self.fault(no_transaction()));
         }
-        let statement = AssertSqlSafe(self.inner.statements.lease_read.clone());
+        let statement = crate::statements::for_sqlx(&self.inner.statements.lease_read);
         let found =
             sqlx::query(statement).bind(fence.lease.as_str().to_owned()).fetch_optional(transaction).await;
         let found = found.map_err(|error| self.fault(from_sqlx(error)))?;

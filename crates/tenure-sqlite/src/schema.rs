@@ -11,11 +11,6 @@ use crate::statements::Statements;
 use crate::store::SqliteStore;
 use crate::writing::Writing;
 
-/// The statements of all migrations for tables of these names, for a DBA to read and run.
-pub fn migrations(naming: &Naming) -> String {
-    Statements::new(naming).script()
-}
-
 /// A schema that someone newer made: nothing is to be done to it.
 struct Newer {
     found: u32,
@@ -46,6 +41,11 @@ impl Schema for SqliteStore {
     fn migrations(&self) -> String {
         self.statements().script()
     }
+}
+
+/// The statements of all migrations for tables of these names, as a script for the `sqlite3` shell. Connects to nothing.
+pub fn migrations(naming: &Naming) -> String {
+    Statements::new(naming).script()
 }
 
 fn bring_up(writing: &Writing<'_>) -> Result<Result<Migrated, Newer>, Fault> {

@@ -82,6 +82,12 @@ impl Statements {
 /// Microseconds since 1970 in a spelling that old shells know too.
 const SCRIPT_NOW: &str = "cast((julianday('now') - 2440587.5) * 86400000000 as integer)";
 
+/// A statement for sqlx, which wants to be told that a text is safe: all that was filled in are names of tables.
+#[cfg(feature = "sqlx")]
+pub(crate) fn for_sqlx(statement: &str) -> sqlx::AssertSqlSafe<String> {
+    sqlx::AssertSqlSafe(statement.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,8 +13,13 @@ use crate::stop::Stop;
 /// `work` gets a signal of its own, given when the lock is lost or `stop` is; it must return soon after. When it returns
 /// earlier, the lock is given back and `retry` passes before it is taken again, by whoever comes first. A store that
 /// cannot be reached is tried again after `retry`; nothing runs meanwhile, which is the safe outcome.
-pub async fn run_exclusively<F, W>(locks: &dyn SessionLocks, name: &LeaseName, retry: Duration, stop: &Stop, mut work: F)
-where
+pub async fn run_exclusively<F, W>(
+    locks: &dyn SessionLocks,
+    name: &LeaseName,
+    retry: Duration,
+    stop: &Stop,
+    mut work: F,
+) where
     F: FnMut(Stop) -> W,
     W: Future<Output = ()> + Send + 'static,
 {

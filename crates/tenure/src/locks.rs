@@ -48,7 +48,11 @@ impl SessionLocks for LeaseLocks {
         Ok(lock.map(|lock| Arc::new(lock) as Arc<dyn SessionLock>))
     }
 
-    async fn lock(&self, name: &LeaseName, patience: Duration) -> Result<Option<Arc<dyn SessionLock>>, StoreError> {
+    async fn lock(
+        &self,
+        name: &LeaseName,
+        patience: Duration,
+    ) -> Result<Option<Arc<dyn SessionLock>>, StoreError> {
         let lease = self.leases.lease(name.as_str(), self.settings.clone()).map_err(store_error)?;
         let give_up = Stop::new();
         let timer = {

@@ -40,7 +40,9 @@ pub enum OpenError {
         scheme: String,
     },
     /// The text has no scheme at all.
-    #[error("the store's URL has no scheme; write for example sqlite:app.db or postgres://user@host/database")]
+    #[error(
+        "the store's URL has no scheme; write for example sqlite:app.db or postgres://user@host/database"
+    )]
     NoScheme,
     /// This build leaves the store's crate out.
     #[error("this build has no support for {scheme}: (feature `{feature}` is off)")]
@@ -143,7 +145,9 @@ async fn open_postgres(_: &str, _: OpenOptions) -> Result<Database, OpenError> {
 
 /// Connects on the heartbeat thread.
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
-async fn connected<S>(connect: impl Future<Output = Result<S, StoreError>> + Send + 'static) -> Result<Database, OpenError>
+async fn connected<S>(
+    connect: impl Future<Output = Result<S, StoreError>> + Send + 'static,
+) -> Result<Database, OpenError>
 where
     S: LeaseStore + LeaseAdmin + LeaseRegistry + Schema + 'static,
 {

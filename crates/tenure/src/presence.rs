@@ -123,7 +123,9 @@ impl Pinger {
             let started = self.clock.now();
             // After so much silence the store has ended the session by itself. The connection serves nothing else and
             // is thrown away whole, so that no call is left half-way on one that is used again.
-            tokio::time::timeout(self.settings.idle_timeout, session.ping()).await.map_err(|_| silent())??;
+            tokio::time::timeout(self.settings.idle_timeout, session.ping())
+                .await
+                .map_err(|_| silent())??;
             self.state.send_replace(SessionState::Open { session: session.clone(), ping: started });
         }
     }

@@ -69,7 +69,9 @@ impl Contestant {
                     return Ok(());
                 }
             }
-            Err(Failure::Failed(format!("a contestant ended before it was {event}; try again with TENURE_LOG=info")))
+            Err(Failure::Failed(format!(
+                "a contestant ended before it was {event}; try again with TENURE_LOG=info"
+            )))
         };
         let late = |_| Failure::Failed(format!("a contestant was not {event} within {PATIENCE:?}"));
         tokio::time::timeout(PATIENCE, look).await.map_err(late)?

@@ -77,7 +77,11 @@ pub(crate) async fn failover(global: &Global, args: &FailoverArgs) -> Result<Exi
         failed |= report.overlaps > 0;
         report.kinds.insert(kind.name(), Spans::of(spans));
     }
-    if global.json { output::json(&report)? } else { print(&report) }
+    if global.json {
+        output::json(&report)?
+    } else {
+        print(&report)
+    }
     Ok(if failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
@@ -125,7 +129,12 @@ struct Runner {
 }
 
 impl<'a> Course<'a> {
-    fn new(global: &'a Global, args: &FailoverArgs, url: &'a str, kind: FailoverKind) -> Result<Self, Failure> {
+    fn new(
+        global: &'a Global,
+        args: &FailoverArgs,
+        url: &'a str,
+        kind: FailoverKind,
+    ) -> Result<Self, Failure> {
         let directory = tempfile::tempdir()?;
         let mut options = vec!["--ttl".to_owned(), format!("{}ms", args.ttl.as_millis())];
         options.extend(args.no_presence.then(|| "--no-presence".to_owned()));

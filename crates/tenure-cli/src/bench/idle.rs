@@ -32,7 +32,8 @@ struct Cost {
 
 pub(crate) async fn idle(global: &Global, args: &IdleArgs) -> Result<ExitCode, Failure> {
     let url = store::database_url(global)?;
-    let unseen = || Failure::Usage("statements are counted on the wire; give a postgres:// URL with a host".into());
+    let unseen =
+        || Failure::Usage("statements are counted on the wire; give a postgres:// URL with a host".into());
     let server = upstream(url).ok_or_else(unseen)?;
     let store = store::open_to_work(global, url, true).await?.leases().capabilities().store;
     let directory = tempfile::tempdir()?;
@@ -40,7 +41,8 @@ pub(crate) async fn idle(global: &Global, args: &IdleArgs) -> Result<ExitCode, F
     let lease = format!("bench-idle-{:08x}", fastrand::u32(..));
     let (holder_proxy, waiting_proxy) = (Proxy::start(server.clone()).await?, Proxy::start(server).await?);
     let (holder_url, waiting_url) = (holder_proxy.url(url)?, waiting_proxy.url(url)?);
-    let start = |url: &str| Contestant::start(&Entry { global, url, lease: &lease, options: &[], acts: acts.path() });
+    let start =
+        |url: &str| Contestant::start(&Entry { global, url, lease: &lease, options: &[], acts: acts.path() });
     let mut holder = start(&holder_url)?;
     holder.until_event("acquired").await?;
     let mut waiting = start(&waiting_url)?;
@@ -61,7 +63,11 @@ pub(crate) async fn idle(global: &Global, args: &IdleArgs) -> Result<ExitCode, F
         contestant.signal(Signal::SIGTERM);
         contestant.gone().await;
     }
-    if global.json { output::json(&report)? } else { print(&report) }
+    if global.json {
+        output::json(&report)?
+    } else {
+        print(&report)
+    }
     Ok(ExitCode::SUCCESS)
 }
 

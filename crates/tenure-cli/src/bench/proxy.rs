@@ -31,7 +31,8 @@ struct Wire {
 
 impl Proxy {
     pub(super) async fn start(upstream: String) -> Result<Self, Failure> {
-        let failed = |error: io::Error| Failure::Failed(format!("the proxy of the benchmark failed: {error}"));
+        let failed =
+            |error: io::Error| Failure::Failed(format!("the proxy of the benchmark failed: {error}"));
         let listener = TcpListener::bind("127.0.0.1:0").await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let wire = Arc::new(Wire::default());
@@ -107,6 +108,8 @@ async fn pump(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, wire: &Wire, mut 
 struct Counter {
     unread: Vec<u8>,
     greeted: bool,
+    /// The statement that was parsed last, and is executed next, is a ping.
+    parsed_ping: bool,
 }
 
 impl Counter {
@@ -119,16 +122,24 @@ impl Counter {
             let length = u32::from_be_bytes([length[0], length[1], length[2], length[3]]) as usize;
             let Some(message) = self.unread.get(..head + length) else { return };
             match (self.greeted, message.first()) {
-                (true, Some(b'Q')) if contains(message, b"pg_backend_pid") => wire.pings.fetch_add(1, Ordering::SeqCst),
-                (true, Some(b'Q' | b'E')) => wire.statements.fetch_add(1, Ordering::SeqCst),
-                _ => 0,
-            };
+                (true, Some(b'P')) => self.parsed_ping = is_ping(message),
+                (true, Some(b'Q' | b'E')) if is_ping(message) || self.parsed_ping => {
+                    wire.pings.fetch_add(1, Ordering::SeqCst);
+                    self.parsed_ping = false;
+                }
+                (true, Some(b'Q' | b'E')) => {
+                    wire.statements.fetch_add(1, Ordering::SeqCst);
+                }
+                _ => {}
+            }
             self.unread.drain(..head + length.max(1));
             self.greeted = true;
         }
     }
 }
 
-fn contains(haystack: &[u8], needle: &[u8]) -> bool {
-    haystack.windows(needle.len()).any(|window| window == needle)
+/// The presence session is pinged with this statement alone.
+fn is_ping(message: &[u8]) -> bool {
+    let ping = b"select pg_backend_pid()";
+    message.windows(ping.len()).any(|window| window.eq_ignore_ascii_case(ping))
 }

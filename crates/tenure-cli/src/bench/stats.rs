@@ -16,7 +16,8 @@ impl Spans {
     pub(super) fn of(mut micros: Vec<u64>) -> Option<Self> {
         micros.sort_unstable();
         let max = *micros.last()?;
-        let rank = |share: f64| micros[((share * micros.len() as f64).ceil() as usize).clamp(1, micros.len()) - 1];
+        let rank =
+            |share: f64| micros[((share * micros.len() as f64).ceil() as usize).clamp(1, micros.len()) - 1];
         let millis = |micros: u64| (micros as f64 / 100.0).round() / 10.0;
         Some(Self { rounds: micros.len(), p50: millis(rank(0.5)), p99: millis(rank(0.99)), max: millis(max) })
     }

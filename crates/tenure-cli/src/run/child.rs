@@ -8,9 +8,9 @@ use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
+use tenure::Fence;
 use tenure::core::id::Node;
 use tenure::core::time::Monotonic;
-use tenure::Fence;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::signal::unix::{SignalKind, signal};
@@ -157,11 +157,20 @@ pub(super) struct Signals {
 impl Signals {
     /// From now on these signals come here instead of ending the process.
     pub(super) fn catch() -> Result<Self, Failure> {
-        let forwarded =
-            [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGUSR1, Signal::SIGUSR2];
-        let streams = forwarded.into_iter().map(|which| Ok((which, signal(SignalKind::from_raw(which as i32))?)));
+        let forwarded = [
+            Signal::SIGTERM,
+            Signal::SIGINT,
+            Signal::SIGHUP,
+            Signal::SIGQUIT,
+            Signal::SIGUSR1,
+            Signal::SIGUSR2,
+        ];
+        let streams =
+            forwarded.into_iter().map(|which| Ok((which, signal(SignalKind::from_raw(which as i32))?)));
         let streams = streams.collect::<io::Result<_>>();
-        Ok(Self { streams: streams.map_err(|error| Failure::Failed(format!("cannot catch signals: {error}")))? })
+        Ok(Self {
+            streams: streams.map_err(|error| Failure::Failed(format!("cannot catch signals: {error}")))?,
+        })
     }
 
     /// The next signal.

@@ -89,7 +89,9 @@ fn settings(args: &RunArgs) -> LeaseSettings {
 
 fn lease_url(global: &Global, args: &RunArgs) -> Result<String, Failure> {
     let url = args.lease.clone().or_else(|| global.db.clone()).filter(|url| !url.is_empty());
-    url.ok_or_else(|| Failure::Usage("no lease store: give --lease URL, for example --lease sqlite:jobs.db".into()))
+    url.ok_or_else(|| {
+        Failure::Usage("no lease store: give --lease URL, for example --lease sqlite:jobs.db".into())
+    })
 }
 
 enum Wait {

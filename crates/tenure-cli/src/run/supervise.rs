@@ -8,9 +8,9 @@ use tenure::core::id::Node;
 use tenure::core::time::{Clock, Monotonic};
 use tenure::{Fence, Lease, SteadyClock};
 
-use super::{Voice, launcher};
 use super::child::{Charge, Guard, Signals, exit_code};
 use super::guard::LEAD;
+use super::{Voice, launcher};
 use crate::args::{OnLost, RunArgs};
 use crate::output::{self, Failure};
 
@@ -46,7 +46,12 @@ pub(super) async fn supervise(
             return Err(failure);
         }
     };
-    let text = format!("lease {} acquired (term {}); the command runs as process {}", fence.lease, fence.term, charge.group());
+    let text = format!(
+        "lease {} acquired (term {}); the command runs as process {}",
+        fence.lease,
+        fence.term,
+        charge.group()
+    );
     let event = json!({ "event": "acquired", "lease": fence.lease, "term": fence.term, "node": node.name, "pid": charge.group().as_raw() });
     voice.say(event, &text);
     charge.go();
@@ -61,7 +66,10 @@ pub(super) async fn supervise(
     let ended = match (watch.ending, status) {
         (Some(reason), _) => {
             output::note(format_args!("lease {} lost: {reason}; the command was ended", fence.lease));
-            voice.say(json!({ "event": "lost", "lease": fence.lease, "term": fence.term, "reason": reason }), "");
+            voice.say(
+                json!({ "event": "lost", "lease": fence.lease, "term": fence.term, "reason": reason }),
+                "",
+            );
             Ended::Lost
         }
         (None, Ok(status)) => Ended::Exited(exit_code(status)),
@@ -72,7 +80,12 @@ pub(super) async fn supervise(
     Ok(ended)
 }
 
-async fn start(lease: &Lease, fence: &Fence, node: &Node, args: &RunArgs) -> Result<(Charge, Guard), Failure> {
+async fn start(
+    lease: &Lease,
+    fence: &Fence,
+    node: &Node,
+    args: &RunArgs,
+) -> Result<(Charge, Guard), Failure> {
     let charge = Charge::launch(&args.command, fence, node).await?;
     let lost = || Failure::Failed(format!("lease {} was lost before the command could start", fence.lease));
     let until = lease.trust().trusted_until().ok_or_else(lost)?;
@@ -83,7 +96,9 @@ async fn start(lease: &Lease, fence: &Fence, node: &Node, args: &RunArgs) -> Res
 async fn give_back(lease: &Lease) {
     match tokio::time::timeout(RELEASE_PATIENCE, lease.release()).await {
         Ok(Ok(_)) => {}
-        Ok(Err(error)) => output::note(format_args!("the lease could not be given back and ends with its ttl: {error}")),
+        Ok(Err(error)) => {
+            output::note(format_args!("the lease could not be given back and ends with its ttl: {error}"))
+        }
         Err(_) => output::note("the store did not answer to the release; the lease ends with its ttl"),
     }
 }
@@ -97,7 +112,11 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    async fn until_exit(&mut self, charge: &mut Charge, signals: &mut Signals) -> std::io::Result<std::process::ExitStatus> {
+    async fn until_exit(
+        &mut self,
+        charge: &mut Charge,
+        signals: &mut Signals,
+    ) -> std::io::Result<std::process::ExitStatus> {
         let mut trust = self.lease.trust();
         let lost = self.lease.lost();
         let mut until = trust.trusted_until().unwrap_or_else(|| SteadyClock.now());
@@ -111,7 +130,8 @@ impl Watch<'_> {
                 asked = true;
                 charge.signal(Signal::SIGTERM);
             }
-            let nap = now.until(self.next_look(kill_at, until, asked)).clamp(Duration::from_millis(1), NAP_MAX);
+            let nap =
+                now.until(self.next_look(kill_at, until, asked)).clamp(Duration::from_millis(1), NAP_MAX);
             tokio::select! {
                 biased;
                 status = charge.wait() => {

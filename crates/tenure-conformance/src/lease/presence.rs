@@ -11,8 +11,10 @@ use super::player::{LONG, Player, announcing, fresh, renewal, unique};
 use crate::backend::{Backend, Need};
 use crate::suite::skip;
 
-/// Far longer than any case takes.
-const PATIENT: Duration = Duration::from_secs(60);
+/// For flags that fall: far longer than it takes.
+const PATIENT: Duration = Duration::from_secs(30);
+/// The silence after which a store may end the sessions of these cases: longer than any case takes.
+const SILENCE: Duration = Duration::from_secs(60);
 /// For flags that stay up.
 const IMPATIENT: Duration = Duration::from_millis(200);
 /// A store without a clock leaves patience to its caller; after so much more, the flag counts as still up.
@@ -181,7 +183,7 @@ async fn scene(backend: &dyn Backend) -> Option<Scene> {
 
 async fn open(player: &Player) -> Arc<dyn PresenceSession> {
     let (id, presence) = (unique(), player.store.presence().expect("presence"));
-    let session = presence.open(id, PATIENT).await.expect("a session");
+    let session = presence.open(id, SILENCE).await.expect("a session");
     assert_eq!(session.id(), id);
     session
 }

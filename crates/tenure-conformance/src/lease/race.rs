@@ -91,6 +91,7 @@ async fn storm(player: Player, name: LeaseName, ttl: Duration, total: Arc<Atomic
         match player.tries(&player.claim(&name, ttl)).await {
             Acquire::Held(_) => tokio::time::sleep(Duration::from_millis(fastrand::u64(1..8))).await,
             Acquire::Granted(grant) => {
+                total.fetch_add(1, Ordering::SeqCst);
                 assert!(
                     grants.last().is_none_or(|last| last.term < grant.term),
                     "{grant:?} after {grants:?}"
@@ -103,6 +104,8 @@ async fn storm(player: Player, name: LeaseName, ttl: Duration, total: Arc<Atomic
                     player.releases(&grant).await;
                 }
                 grants.push(grant);
+                // A store that answers without waiting would let one node have its way.
+                tokio::task::yield_now().await;
             }
         }
     }

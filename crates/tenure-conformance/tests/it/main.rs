@@ -1,3 +1,14 @@
-//! The suite on the in-memory store.
+//! The suite on the in-memory store and on the example of the docs, and the proof that it bites.
 
+// Tests fail by panicking, and so do the parts they are made of.
+#![allow(clippy::expect_used, clippy::panic)]
+
+mod bites;
+mod broken;
+mod broken_locks;
+mod broken_presence;
+mod broken_registry;
+mod docs;
+mod locks;
 mod memory;
+mod own_backend;

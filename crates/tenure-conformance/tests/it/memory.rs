@@ -4,20 +4,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tenure_conformance::Backend;
-use tenure_core::contract::{LeaseAdmin, LeaseRegistry, LeaseStore};
+use tenure_conformance::{Backend, Need};
+use tenure_core::contract::{LeaseAdmin, LeaseRegistry, LeaseStore, SessionLocks};
 use tenure_core::lease::{Fence, FenceCheck, LeaseName};
 use tenure_core::memory::{ManualClock, MemoryStore};
 
+use crate::locks::MemoryLocks;
+
 pub(crate) struct MemoryBackend {
     clock: Arc<ManualClock>,
-    store: MemoryStore,
+    pub(crate) store: MemoryStore,
+    locks: MemoryLocks,
 }
 
 impl MemoryBackend {
     pub(crate) fn start() -> Self {
         let clock = Arc::new(ManualClock::default());
-        Self { store: MemoryStore::new(Arc::<ManualClock>::clone(&clock)), clock }
+        let store = MemoryStore::new(Arc::<ManualClock>::clone(&clock));
+        Self { clock, store, locks: MemoryLocks::default() }
     }
 }
 
@@ -39,6 +43,10 @@ impl Backend for MemoryBackend {
         Some(Arc::new(self.store.clone()))
     }
 
+    async fn locks(&self) -> Option<Arc<dyn SessionLocks>> {
+        Some(Arc::new(self.locks.clone()))
+    }
+
     async fn check_fence(&self, fence: &Fence) -> Option<FenceCheck> {
         Some(self.store.check(fence))
     }
@@ -54,7 +62,13 @@ impl Backend for MemoryBackend {
 
     async fn kill_sessions(&self) -> bool {
         self.store.end_sessions();
+        self.locks.kill_all();
         true
+    }
+
+    fn promises(&self) -> &'static [Need] {
+        use Need::{Admin, DeleteRow, Fence, KillSessions, Locks, Presence, Registry, RegressTerm};
+        &[Presence, Admin, Registry, Locks, Fence, DeleteRow, RegressTerm, KillSessions]
     }
 }
 

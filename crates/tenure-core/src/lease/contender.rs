@@ -48,6 +48,8 @@ enum State {
 
 /// A little after the ttl's end, so that the first look is not a hair too early.
 const AFTER_EXPIRY: Duration = Duration::from_millis(5);
+/// Later still when a flag is watched: a living holder has renewed by then, and the next look is a whole ttl away.
+const AFTER_EXPIRY_WATCHED: Duration = Duration::from_millis(300);
 
 impl Contender {
     /// Will try at once, and look every `poll` when nothing else wakes it.
@@ -86,11 +88,10 @@ impl Contender {
             self.state = State::Suspecting { flag: fallen.clone(), not_before: fell.after(wait) };
             return;
         }
-        let expiry = holder.expires_in.saturating_add(AFTER_EXPIRY);
         let look_in = match flag {
             // The flag will wake us; the look at expiry is for a holder that is frozen with its session open.
-            Some(_) => expiry,
-            None => expiry.min(self.poll.mul_f64(1.0 + 0.2 * jitter.clamp(0.0, 1.0))),
+            Some(_) => holder.expires_in.saturating_add(AFTER_EXPIRY_WATCHED),
+            None => holder.expires_in.saturating_add(AFTER_EXPIRY).min(self.poll.mul_f64(1.0 + 0.2 * jitter.clamp(0.0, 1.0))),
         };
         self.state = State::Waiting { flag, look_at: now.after(look_in) };
     }

@@ -108,6 +108,16 @@ impl MemoryStore {
         self.shared.flags.end_all();
     }
 
+    /// Becomes what `backup` is, rows and history, as a restored backup would.
+    pub fn restore_from(&self, backup: &Self) {
+        let (leases, history) = {
+            let state = backup.state();
+            (state.leases.clone(), state.history.clone())
+        };
+        let mut state = self.state();
+        (state.leases, state.history) = (leases, history);
+    }
+
     fn now(&self) -> StoreTime {
         self.shared.clock.now()
     }

@@ -71,7 +71,12 @@ impl Candidacy {
     }
 
     /// Notes the answer to a claim; a grant is handed back.
-    pub(crate) fn claimed(&mut self, id: Unique, answer: Option<Answer>, turn: &mut Turn<'_>) -> Option<Grant> {
+    pub(crate) fn claimed(
+        &mut self,
+        id: Unique,
+        answer: Option<Answer>,
+        turn: &mut Turn<'_>,
+    ) -> Option<Grant> {
         if id != self.claim || !self.claiming {
             return None;
         }

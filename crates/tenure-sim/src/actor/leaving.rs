@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::lease::{Flag, Grant, Term};
+use tenure_core::lease::{Flag, Grant, Release, Term};
 use tenure_core::time::Monotonic;
 
 use super::turn::{Purpose, Turn};
@@ -48,7 +48,8 @@ impl Leaving {
 
     /// Notes the answer; answers whether there is nothing left to do.
     pub(crate) fn released(&mut self, answer: Option<&Answer>, turn: &mut Turn<'_>) -> bool {
-        let done = matches!(answer, Some(Answer::Release(_))) || self.tries_left == 0;
+        let answered = matches!(answer, Some(Answer::Release(Release::Released | Release::NotHeld)));
+        let done = answered || self.tries_left == 0;
         if !done {
             self.try_at = Some(turn.now.after(Duration::from_millis(100)));
         } else if let Some(flag) = self.flag.take() {

@@ -26,7 +26,7 @@ use office::Office;
 use session::Session;
 pub(crate) use turn::{Ask, Purpose, Turn};
 
-use crate::world::message::{Answer, Request};
+use crate::world::message::Answer;
 
 /// A moment that no simulation reaches.
 const FAR: Monotonic = Monotonic::from_origin(Duration::from_secs(u32::MAX as u64));
@@ -56,8 +56,14 @@ pub(crate) struct Actor {
 #[derive(Debug)]
 enum Role {
     Resting { until: Monotonic },
-    Contending(Candidacy),
-    Holding(Office),
+    Contending(Box<Candidacy>),
+    Holding(Box<Office>),
+}
+
+impl Role {
+    fn contend(lease: &LeaseName, settings: &LeaseSettings, turn: &mut Turn<'_>) -> Self {
+        Self::Contending(Box::new(Candidacy::new(lease.clone(), settings, turn)))
+    }
 }
 
 impl Actor {
@@ -72,7 +78,7 @@ impl Actor {
         let pid = turn.rng.u32(2..99_999);
         let node = Node { machine: name.to_string(), name, incarnation: turn.unique(), pid };
         Self {
-            role: Role::Contending(Candidacy::new(lease.clone(), &settings, turn)),
+            role: Role::contend(&lease, &settings, turn),
             node,
             lease,
             settings,
@@ -139,15 +145,20 @@ impl Actor {
             (Purpose::Claim { id, started }, Role::Contending(candidacy)) => {
                 if let Some(grant) = candidacy.claimed(id, answer, turn) {
                     turn.note(format!("is granted term {}", grant.term));
-                    self.role = Role::Holding(Office::enter(grant, &self.settings, started, turn.now));
+                    let office = Office::enter(grant, &self.settings, started, turn.now);
+                    self.role = Role::Holding(Box::new(office));
                 }
             }
-            (Purpose::Watch(flag), Role::Contending(candidacy)) => candidacy.watched(&flag, answer.as_ref(), turn),
+            (Purpose::Watch(flag), Role::Contending(candidacy)) => {
+                candidacy.watched(&flag, answer.as_ref(), turn)
+            }
             (Purpose::Renew(term), Role::Holding(office)) if office.term() == term => {
                 turn.note(format!("renewal of term {term} came to {answer:?}"));
                 office.renewed(answer, turn.now);
             }
-            (Purpose::Raise(flag), Role::Holding(office)) => office.raised(&flag, self.session.live(), answer.as_ref()),
+            (Purpose::Raise(flag), Role::Holding(office)) => {
+                office.raised(&flag, self.session.live(), answer.as_ref())
+            }
             (Purpose::Write(fence), _) => self.written(&fence, answer, turn),
             (Purpose::Release(term), _) => {
                 turn.note(format!("release of term {term} came to {answer:?}"));
@@ -213,14 +224,14 @@ impl Actor {
     }
 
     /// The write that a pause of the process interrupts after belief was checked and before it was sent.
-    pub(crate) fn half_done_write(&self, now: Monotonic) -> Option<Request> {
+    pub(crate) fn half_done_write(&self, now: Monotonic) -> Option<Fence> {
         match &self.role {
-            Role::Holding(office) if office.believes(now) => Some(Request::Write(office.grant.fence())),
+            Role::Holding(office) if office.believes(now) => Some(office.grant.fence()),
             _ => None,
         }
     }
 
     fn contend(&mut self, turn: &mut Turn<'_>) {
-        self.role = Role::Contending(Candidacy::new(self.lease.clone(), &self.settings, turn));
+        self.role = Role::contend(&self.lease, &self.settings, turn);
     }
 }

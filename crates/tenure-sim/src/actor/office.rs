@@ -58,7 +58,11 @@ impl Office {
                 Step::Renew(renewal) => {
                     self.incumbent.renewal_started(&renewal, turn.now);
                     if let Some(presence) = &renewal.presence {
-                        turn.note(format!("renewal {} names session {}", renewal.number, short(presence.session)));
+                        turn.note(format!(
+                            "renewal {} names session {}",
+                            renewal.number,
+                            short(presence.session)
+                        ));
                     } else {
                         turn.note(format!("renewal {} names no session", renewal.number));
                     }
@@ -86,8 +90,15 @@ impl Office {
     }
 
     /// Notes the answer to raising the flag.
-    pub(crate) fn raised(&mut self, flag: &Flag, session: Option<(Unique, Monotonic)>, answer: Option<&Answer>) {
-        let Some((id, ping)) = session.filter(|(id, _)| *id == flag.session && self.flag == Some(*id)) else { return };
+    pub(crate) fn raised(
+        &mut self,
+        flag: &Flag,
+        session: Option<(Unique, Monotonic)>,
+        answer: Option<&Answer>,
+    ) {
+        let Some((id, ping)) = session.filter(|(id, _)| *id == flag.session && self.flag == Some(*id)) else {
+            return;
+        };
         match answer {
             Some(Answer::Session) => self.incumbent.flag_raised(id, ping),
             // Unanswered: raise it again.

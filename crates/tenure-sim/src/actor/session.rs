@@ -28,7 +28,12 @@ impl Session {
     }
 
     /// Opens and pings; says when it wants to be looked at again.
-    pub(crate) fn drive(&mut self, settings: &PresenceSettings, patience: Patience, turn: &mut Turn<'_>) -> Monotonic {
+    pub(crate) fn drive(
+        &mut self,
+        settings: &PresenceSettings,
+        patience: Patience,
+        turn: &mut Turn<'_>,
+    ) -> Monotonic {
         let started = turn.now;
         match self {
             Self::Closed { reopen_at } if turn.now < *reopen_at => *reopen_at,
@@ -54,7 +59,13 @@ impl Session {
     }
 
     /// Notes the answer to opening. Opening counts as the first ping: the session is younger than its start.
-    pub(crate) fn opened(&mut self, opened: Unique, started: Monotonic, answer: Option<&Answer>, turn: &mut Turn<'_>) {
+    pub(crate) fn opened(
+        &mut self,
+        opened: Unique,
+        started: Monotonic,
+        answer: Option<&Answer>,
+        turn: &mut Turn<'_>,
+    ) {
         if !matches!(self, Self::Opening { id } if *id == opened) {
             return;
         }

@@ -32,14 +32,23 @@ pub(crate) struct Ask {
 /// What an answer is for. Answers to former roles find that nobody wants them any more.
 #[derive(Debug, Clone)]
 pub(crate) enum Purpose {
-    Claim { id: Unique, started: Monotonic },
+    Claim {
+        id: Unique,
+        started: Monotonic,
+    },
     Watch(Flag),
     Renew(Term),
     Raise(Flag),
     Write(Fence),
     Release(Term),
-    Open { id: Unique, started: Monotonic },
-    Ping { id: Unique, started: Monotonic },
+    Open {
+        id: Unique,
+        started: Monotonic,
+    },
+    Ping {
+        id: Unique,
+        started: Monotonic,
+    },
     /// Nobody waits for it.
     Nothing,
 }

@@ -81,7 +81,8 @@ impl Trouble {
             point = point.saturating_sub(*weight);
             hit
         })?;
-        let target = holder.filter(|_| rng.u32(0..1000) < self.on_holder).unwrap_or_else(|| rng.usize(0..nodes));
+        let target =
+            holder.filter(|_| rng.u32(0..1000) < self.on_holder).unwrap_or_else(|| rng.usize(0..nodes));
         Some(draw(kind, target, rng))
     }
 }

@@ -59,7 +59,14 @@ impl Weather {
     };
 
     /// Most calls are slow, some never come through.
-    pub(crate) const SLOW: Self = Self { slow: 700, lose_request: 150, lose_answer: 150, ..Self::CLEAR };
+    pub(crate) const SLOW: Self = Self {
+        slow: 500,
+        very_late: 150,
+        lose_request: 100,
+        lose_answer: 100,
+        lose_on_session: 100,
+        ..Self::CLEAR
+    };
 
     /// Draws the fate of one call.
     pub(crate) fn fate(&self, kind: Kind, rng: &mut Rng) -> Fate {

@@ -28,13 +28,15 @@ impl Invariant for HistoryComplete {
         for fact in moment.facts {
             match fact {
                 Fact::Line(line) => self.line(line)?,
-                Fact::Row { asker: Asker::Hand, .. } => self.closed = true,
+                Fact::Row(change) if change.asker == Asker::Hand => self.closed = true,
                 Fact::Granted { term } => announced = Some(*term),
                 _ => {}
             }
         }
         match announced {
-            Some(term) if self.begun != Some(term) => Err(format!("term {term} began without a line of history")),
+            Some(term) if self.begun != Some(term) => {
+                Err(format!("term {term} began without a line of history"))
+            }
             _ => Ok(()),
         }
     }
@@ -68,5 +70,51 @@ impl HistoryComplete {
         }
         self.closed = true;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::id::{Node, NodeName, Unique};
+    use tenure_core::lease::LeaseName;
+    use tenure_core::time::StoreTime;
+
+    use super::*;
+
+    fn line(term: u64, cause: Cause) -> Fact {
+        let node = Node {
+            name: NodeName::new("n0").unwrap(),
+            incarnation: Unique::from_u128(1),
+            machine: "m".into(),
+            pid: 1,
+        };
+        let name = LeaseName::new("lease").unwrap();
+        Fact::Line(Change {
+            name,
+            term: Term::new(term).unwrap(),
+            cause,
+            node,
+            at: StoreTime::from_micros(0),
+        })
+    }
+
+    fn judge(facts: &[Fact]) -> Result<(), String> {
+        let now = StoreTime::from_micros(0);
+        HistoryComplete::default().check(&Moment { now, facts, believers: &[] })
+    }
+
+    #[test]
+    fn a_missing_line_and_a_line_too_many_are_seen() {
+        use Cause::{Acquired, Expired, Released};
+        assert_eq!(judge(&[line(1, Acquired), line(1, Expired), line(2, Acquired)]), Ok(()));
+        assert!(judge(&[line(1, Acquired), line(2, Acquired)]).unwrap_err().contains("never ended"));
+        assert!(
+            judge(&[line(1, Acquired), line(1, Released), line(1, Expired)])
+                .unwrap_err()
+                .contains("ended before")
+        );
+        assert!(judge(&[line(2, Acquired), line(2, Released), line(1, Acquired)]).is_err());
+        assert!(judge(&[line(1, Released)]).is_err());
+        assert!(judge(&[Fact::Granted { term: Term::FIRST }]).unwrap_err().contains("without a line"));
     }
 }

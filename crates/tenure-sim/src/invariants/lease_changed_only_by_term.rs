@@ -17,8 +17,8 @@ impl Invariant for LeaseChangedOnlyByTerm {
 
     fn check(&mut self, moment: &Moment<'_>) -> Result<(), String> {
         for fact in moment.facts {
-            let Fact::Row { asker, before, after } = fact else { continue };
-            judge(asker, before.as_ref(), after.as_ref())?;
+            let Fact::Row(change) = fact else { continue };
+            judge(&change.asker, change.before.as_ref(), change.after.as_ref())?;
         }
         Ok(())
     }
@@ -54,7 +54,11 @@ fn exact(
     if before.term != term || before.node.incarnation != incarnation {
         return Err(format!("a {what} of term {term} changed the row of term {}", before.term));
     }
-    if same_grant(before, after) { Ok(()) } else { Err(format!("a {what} of term {term} changed whose row it is")) }
+    if same_grant(before, after) {
+        Ok(())
+    } else {
+        Err(format!("a {what} of term {term} changed whose row it is"))
+    }
 }
 
 fn same_grant(before: &LeaseRecord, after: &LeaseRecord) -> bool {

@@ -25,7 +25,9 @@ impl Invariant for NoStaleWriteAccepted {
                 Fact::Granted { term } => self.newest = self.newest.max(Some(*term)),
                 Fact::Write { term, accepted: true } if self.newest != Some(*term) => {
                     let newest = self.newest.map_or_else(|| "none".into(), |newest| newest.to_string());
-                    return Err(format!("a write under term {term} was accepted; the newest term is {newest}"));
+                    return Err(format!(
+                        "a write under term {term} was accepted; the newest term is {newest}"
+                    ));
                 }
                 _ => {}
             }

@@ -51,10 +51,14 @@ impl Bounds {
     fn of(plan: &Plan) -> Self {
         let look = plan.longest(|settings| settings.poll).mul_f64(1.25);
         let wait_out = plan.longest(|settings| {
-            settings.presence.as_ref().map_or(Duration::ZERO, |presence| PresenceSettings::wait_out(presence.trust))
+            settings
+                .presence
+                .as_ref()
+                .map_or(Duration::ZERO, |presence| PresenceSettings::wait_out(presence.trust))
         });
         let ttl = plan.longest(|settings| settings.ttl);
-        let idle = plan.longest(|settings| settings.presence.as_ref().map_or(Duration::ZERO, |p| p.idle_timeout));
+        let idle =
+            plan.longest(|settings| settings.presence.as_ref().map_or(Duration::ZERO, |p| p.idle_timeout));
         Self { expiry: ttl + look + wait_out + idle + SLACK, look: look + SLACK, wait_out: wait_out + SLACK }
     }
 }
@@ -92,6 +96,8 @@ fn take_over(world: &mut World, plan: &Plan, bounds: &Bounds) -> Result<(), Fail
 /// Whether the holder's flag is named in the row and watched. Where every node keeps a presence, it must be.
 fn presence_is_seen(world: &World, plan: &Plan) -> Result<bool, Failure> {
     let watched = world.store.is_watched();
-    world.expect("presence_is_seen", watched || !plan.all_present(), || "nobody watches the holder's flag".into())?;
+    world.expect("presence_is_seen", watched || !plan.all_present(), || {
+        "nobody watches the holder's flag".into()
+    })?;
     Ok(watched)
 }

@@ -1,3 +1,77 @@
 //! Stories that a world lives through: the random one, and one for each failure of the catalogue that leases must pass.
 
 pub mod chaos;
+mod s01_paused_leader;
+mod s02_broken_session;
+mod s03_stale_renewal;
+mod s04_old_calls_of_the_same_owner;
+mod s05_repeated_release;
+mod s06_slow_answer;
+mod s07_transient_failure;
+mod s08_failure_until_the_deadline;
+mod s12_skewed_clocks;
+mod s13_drifting_clocks;
+mod s14_different_ttls;
+mod s15_terms_rise_for_ever;
+mod s16_lost_grant;
+mod s26_total_restart;
+
+use std::time::Duration;
+
+use tenure_core::lease::LeaseSettings;
+
+use crate::oracle::Oracle;
+use crate::plan::Plan;
+use crate::report::Failure;
+use crate::world::World;
+
+/// A directed scenario.
+#[derive(Debug, Clone, Copy)]
+pub struct Scenario {
+    /// Its number in the catalogue of failures.
+    pub number: u32,
+    story: fn(u64) -> Result<(), Failure>,
+}
+
+impl Scenario {
+    /// Every directed scenario.
+    pub const ALL: [Self; 14] = [
+        Self { number: 1, story: s01_paused_leader::run },
+        Self { number: 2, story: s02_broken_session::run },
+        Self { number: 3, story: s03_stale_renewal::run },
+        Self { number: 4, story: s04_old_calls_of_the_same_owner::run },
+        Self { number: 5, story: s05_repeated_release::run },
+        Self { number: 6, story: s06_slow_answer::run },
+        Self { number: 7, story: s07_transient_failure::run },
+        Self { number: 8, story: s08_failure_until_the_deadline::run },
+        Self { number: 12, story: s12_skewed_clocks::run },
+        Self { number: 13, story: s13_drifting_clocks::run },
+        Self { number: 14, story: s14_different_ttls::run },
+        Self { number: 15, story: s15_terms_rise_for_ever::run },
+        Self { number: 16, story: s16_lost_grant::run },
+        Self { number: 26, story: s26_total_restart::run },
+    ];
+
+    /// The scenario with this number.
+    pub fn numbered(number: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|scenario| scenario.number == number)
+    }
+
+    /// Lives it through with one seed: delays, drift and skew differ, the story is the same.
+    pub fn run(&self, seed: u64) -> Result<(), Failure> {
+        (self.story)(seed).map_err(|failure| Failure { scenario: Some(self.number), ..failure })
+    }
+}
+
+fn seconds(number: u64) -> Duration {
+    Duration::from_secs(number)
+}
+
+fn without_presence() -> LeaseSettings {
+    LeaseSettings { presence: None, ..LeaseSettings::default() }
+}
+
+/// A world in which nothing goes wrong but what the story lets go wrong.
+fn at_calm(seed: u64, nodes: usize, settings: &LeaseSettings) -> World {
+    World::new(&Plan::calm(seed, nodes, settings), Oracle::new())
+}

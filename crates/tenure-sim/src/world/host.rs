@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use tenure_core::id::NodeName;
-use tenure_core::lease::{LeaseName, Term};
+use tenure_core::lease::{Fence, LeaseName, Term};
 use tenure_core::time::StoreTime;
 
 use super::message::Request;
@@ -35,7 +35,10 @@ pub(super) struct Host {
 pub(super) enum Condition {
     Up,
     /// Stopped, with a write half done perhaps; what reaches it waits.
-    Paused { half_done: Option<Request>, backlog: Vec<Event> },
+    Paused {
+        half_done: Option<Fence>,
+        backlog: Vec<Event>,
+    },
     Down,
 }
 
@@ -44,8 +47,7 @@ impl Host {
         let name = name(NodeName::new, format!("n{index}"));
         let lease = name_of_lease();
         let mut turn = Turn::new(plan.clock.read(EPOCH), rng);
-        let actor =
-            Actor::new(name.clone(), lease.clone(), plan.settings.clone(), plan.patience, &mut turn);
+        let actor = Actor::new(name.clone(), lease.clone(), plan.settings.clone(), plan.patience, &mut turn);
         Self {
             name,
             lease,
@@ -84,9 +86,9 @@ impl World {
     /// Something reaches a node: it acts on it, or it waits until the node can.
     pub(super) fn reach(&mut self, event: Event) {
         let (node, life) = match &event {
-            Event::Wake { node, life } | Event::Answer { node, life, .. } | Event::SessionEnded { node, life, .. } => {
-                (*node, *life)
-            }
+            Event::Wake { node, life }
+            | Event::Answer { node, life, .. }
+            | Event::SessionEnded { node, life, .. } => (*node, *life),
             _ => return,
         };
         let host = &mut self.hosts[node];
@@ -144,7 +146,7 @@ impl World {
         let condition = std::mem::replace(&mut self.hosts[node].condition, Condition::Up);
         let Condition::Paused { half_done, backlog } = condition else { return };
         self.note(node, format_args!("goes on, {} things waited", backlog.len()));
-        if let Some(Request::Write(fence)) = half_done {
+        if let Some(fence) = half_done {
             let request = Request::Write(fence.clone());
             self.send(node, Ask { request, purpose: Purpose::Write(fence), patience: None });
         }

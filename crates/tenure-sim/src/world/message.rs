@@ -43,7 +43,9 @@ impl Request {
             Self::Release(_) => Kind::Release,
             Self::Write(_) => Kind::Write,
             Self::Watch(_) => Kind::Watch,
-            Self::Open(..) | Self::Ping(_) | Self::Close(_) | Self::Raise(_) | Self::Lower(_) => Kind::Session,
+            Self::Open(..) | Self::Ping(_) | Self::Close(_) | Self::Raise(_) | Self::Lower(_) => {
+                Kind::Session
+            }
         }
     }
 }

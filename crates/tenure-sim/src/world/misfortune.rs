@@ -72,8 +72,8 @@ impl World {
     }
 
     fn break_session(&mut self, node: usize, told: bool) {
-        for session in self.store.sessions_of(node, self.hosts[node].life) {
-            self.store.end_session(session);
+        for session in self.store.sessions.of(node, self.hosts[node].life) {
+            self.store.sessions.close(session);
             if told {
                 self.tell_session_ended(node, session);
             }
@@ -83,7 +83,7 @@ impl World {
 
     /// Sessions and watches are gone; their owners find a broken connection, sooner or later.
     fn restart_store(&mut self) {
-        for watcher in self.store.restart() {
+        for watcher in self.store.sessions.restart() {
             let (node, life, call) = (watcher.node, watcher.life, watcher.call);
             if let Some(after) = self.hosts[node].weather.news(&mut self.rng) {
                 self.schedule(after, Event::Answer { node, life, call, answer: Some(Answer::NoSession) });

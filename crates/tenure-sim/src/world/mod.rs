@@ -14,6 +14,7 @@ mod host;
 pub(crate) mod message;
 mod misfortune;
 mod network;
+mod sessions;
 mod store;
 mod tally;
 
@@ -42,17 +43,35 @@ use crate::trace::Trace;
 #[derive(Debug, Clone)]
 enum Event {
     /// A node's own timer.
-    Wake { node: usize, life: u64 },
+    Wake {
+        node: usize,
+        life: u64,
+    },
     /// A call reaches the store.
     Arrive(Envelope),
     /// An answer reaches a node, or its patience ends.
-    Answer { node: usize, life: u64, call: u64, answer: Option<Answer> },
+    Answer {
+        node: usize,
+        life: u64,
+        call: u64,
+        answer: Option<Answer>,
+    },
     /// A node learns that its session is over.
-    SessionEnded { node: usize, life: u64, session: Unique },
+    SessionEnded {
+        node: usize,
+        life: u64,
+        session: Unique,
+    },
     /// The store looks whether a session has been silent for too long.
-    Idle { session: Unique, owner: usize },
+    Idle {
+        session: Unique,
+        owner: usize,
+    },
     /// The kernel of a dead process ends its connections.
-    EndSessions { node: usize, life: u64 },
+    EndSessions {
+        node: usize,
+        life: u64,
+    },
     Resume(usize),
     Restart(usize),
     /// The weather of a link changes.
@@ -160,6 +179,7 @@ impl World {
         Failure {
             seed: self.seed,
             rule: None,
+            scenario: None,
             invariant,
             message,
             at: EPOCH.until(self.now),
@@ -175,10 +195,10 @@ impl World {
     }
 
     fn note(&mut self, node: usize, what: fmt::Arguments<'_>) {
-        self.trace.note(self.now, format_args!("n{node}"), what);
+        self.trace.note(self.now, &format!("n{node}"), what);
     }
 
     fn note_store(&mut self, what: fmt::Arguments<'_>) {
-        self.trace.note(self.now, format_args!("store"), what);
+        self.trace.note(self.now, "store", what);
     }
 }

@@ -5,7 +5,7 @@ use tenure_core::lease::{Acquire, FenceCheck};
 use tenure_core::mutation::{Rule, off};
 
 use super::message::{Answer, Envelope, Request};
-use super::store::Caller;
+use super::sessions::Caller;
 use super::{Event, World};
 use crate::actor::Ask;
 use crate::faults::Fate;
@@ -50,11 +50,12 @@ impl World {
     /// A call reaches the store.
     pub(super) fn arrive(&mut self, envelope: Envelope) {
         let Envelope { from: node, life, call, request, answer_after } = envelope;
-        let judged = if off(Rule::StoreClock) { self.hosts[node].plan.clock.wall(self.now) } else { self.now };
+        let judged =
+            if off(Rule::StoreClock) { self.hosts[node].plan.clock.wall(self.now) } else { self.now };
         let answer = self.store.handle(Caller { node, life, call }, &request, self.now, judged);
         self.note_arrival(node, &request, answer.as_ref());
         if let Request::Open(session, _) = &request
-            && let Some(at) = self.store.idle_at(*session)
+            && let Some(at) = self.store.sessions.idle_at(*session)
         {
             self.schedule(self.now.until(at), Event::Idle { session: *session, owner: node });
         }
@@ -68,7 +69,7 @@ impl World {
 
     /// Tells those who watch a flag that it is down.
     pub(super) fn spread_news(&mut self) {
-        for watcher in self.store.take_woken() {
+        for watcher in self.store.sessions.take_woken() {
             let host = &self.hosts[watcher.node];
             if host.is_cut(self.now) {
                 continue;
@@ -82,12 +83,12 @@ impl World {
 
     /// Ends a session that has been silent for too long.
     pub(super) fn check_idle(&mut self, session: Unique, owner: usize) {
-        let Some(at) = self.store.idle_at(session) else { return };
+        let Some(at) = self.store.sessions.idle_at(session) else { return };
         if self.now < at {
             self.schedule(self.now.until(at), Event::Idle { session, owner });
             return;
         }
-        self.store.end_session(session);
+        self.store.sessions.close(session);
         self.note_store(format_args!("ends the silent session of n{owner}"));
         self.tell_session_ended(owner, session);
         self.spread_news();
@@ -107,8 +108,8 @@ impl World {
 
     /// The kernel of a dead process ended its connections.
     pub(super) fn end_sessions(&mut self, node: usize, life: u64) {
-        for session in self.store.sessions_of(node, life) {
-            self.store.end_session(session);
+        for session in self.store.sessions.of(node, life) {
+            self.store.sessions.close(session);
         }
         self.spread_news();
     }
@@ -126,7 +127,10 @@ impl World {
                 self.note_store(format_args!("release of term {} by n{node}: {answer:?}", grant.term));
             }
             (Request::Write(fence), Some(Answer::Write(FenceCheck::Refused(fenced)))) => {
-                self.note_store(format_args!("refuses a write of n{node} under term {}: {}", fence.term, fenced.loss));
+                self.note_store(format_args!(
+                    "refuses a write of n{node} under term {}: {}",
+                    fence.term, fenced.loss
+                ));
             }
             _ => {}
         }

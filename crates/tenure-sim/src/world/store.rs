@@ -1,21 +1,19 @@
-//! The store of the world: one row, its history, and the sessions on which flags are up.
+//! The store of the world: one row and its history, with sessions beside them.
 //!
 //! Every decision about the row is the real one, from [`tenure_core::lease::decide`]; this file is only the glue that a
 //! backend would write around it, and tells the oracle what it did.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use tenure_core::id::Unique;
 use tenure_core::lease::decide::{self, Decision, RenewAnswer};
 use tenure_core::lease::{
-    Acquire, Cause, Change, Claim, Fence, FenceCheck, Flag, Grant, LeaseRecord, Release, Renew, Renewal, Revoke, Term,
+    Acquire, Cause, Change, Claim, Fence, FenceCheck, Grant, LeaseRecord, Release, Renew, Renewal, Revoke,
+    Term,
 };
 use tenure_core::time::StoreTime;
 
 use super::message::{Answer, Request};
+use super::sessions::{Caller, Sessions};
 use super::tally::Tally;
-use crate::oracle::{Asker, Fact};
+use crate::oracle::{Asker, Fact, RowChange};
 
 /// What this store calls itself in rows.
 const BACKEND: &str = "sim";
@@ -25,61 +23,34 @@ const BACKEND: &str = "sim";
 pub(crate) struct Store {
     pub(crate) row: Option<LeaseRecord>,
     remembered: Option<Term>,
-    sessions: BTreeMap<Unique, Session>,
-    watchers: Vec<Watcher>,
+    pub(crate) sessions: Sessions,
     /// What happened since the oracle last looked.
     pub(crate) facts: Vec<Fact>,
     pub(crate) tally: Tally,
-}
-
-#[derive(Debug)]
-struct Session {
-    owner: usize,
-    life: u64,
-    flags: Vec<Flag>,
-    idle_timeout: Duration,
-    heard_at: StoreTime,
-}
-
-/// One who waits for a flag to fall.
-#[derive(Debug, Clone)]
-pub(crate) struct Watcher {
-    pub(crate) node: usize,
-    pub(crate) life: u64,
-    pub(crate) call: u64,
-    flag: Flag,
 }
 
 impl Store {
     /// Answers a call. `judged` is the clock that expiry is judged by: the store's own, if the rules are kept.
     ///
     /// `None`: there is no answer yet, the caller waits for a flag.
-    pub(crate) fn handle(&mut self, who: Caller, request: &Request, now: StoreTime, judged: StoreTime) -> Option<Answer> {
+    pub(crate) fn handle(
+        &mut self,
+        who: Caller,
+        request: &Request,
+        now: StoreTime,
+        judged: StoreTime,
+    ) -> Option<Answer> {
         Some(match request {
             Request::Acquire(claim) => self.acquire(claim, judged),
             Request::Renew(grant, renewal) => self.renew(grant, renewal, judged),
             Request::Release(grant) => self.release(grant, judged),
             Request::Write(fence) => self.write(fence, judged),
-            Request::Open(id, idle_timeout) => {
-                let Caller { node: owner, life, .. } = who;
-                let idle_timeout = *idle_timeout;
-                self.sessions.insert(*id, Session { owner, life, flags: Vec::new(), idle_timeout, heard_at: now });
-                Answer::Session
-            }
-            Request::Ping(id) => self.on_session(*id, now, |_| {}),
-            Request::Raise(flag) => self.on_session(flag.session, now, |session| session.flags.push(flag.clone())),
-            Request::Lower(flag) => self.on_session(flag.session, now, |session| session.flags.retain(|f| f != flag)),
-            Request::Close(id) => {
-                self.sessions.remove(id);
-                Answer::Session
-            }
-            Request::Watch(flag) => {
-                if self.is_up(flag) {
-                    self.watchers.push(Watcher { node: who.node, life: who.life, call: who.call, flag: flag.clone() });
-                    return None;
-                }
-                Answer::Fallen
-            }
+            Request::Open(id, idle_timeout) => self.sessions.open(who, *id, *idle_timeout, now),
+            Request::Ping(id) => self.sessions.ping(*id, now),
+            Request::Close(id) => self.sessions.close(*id),
+            Request::Raise(flag) => self.sessions.raise(flag, now),
+            Request::Lower(flag) => self.sessions.lower(flag, now),
+            Request::Watch(flag) => return self.sessions.watch(who, flag),
         })
     }
 
@@ -151,13 +122,17 @@ impl Store {
         if let Some(before) = &before {
             self.facts.push(Fact::Overruled { term: before.term });
         }
-        self.facts.push(Fact::Row { asker: Asker::Hand, before, after: self.row.clone() });
+        self.facts.push(Fact::Row(Box::new(RowChange {
+            asker: Asker::Hand,
+            before,
+            after: self.row.clone(),
+        })));
     }
 
     fn apply<O>(&mut self, asker: Asker, decision: Decision<O>) -> O {
         if let Some(row) = decision.write {
             let before = self.row.replace(row);
-            self.facts.push(Fact::Row { asker, before, after: self.row.clone() });
+            self.facts.push(Fact::Row(Box::new(RowChange { asker, before, after: self.row.clone() })));
         }
         for line in decision.history {
             self.remember(line);
@@ -177,61 +152,9 @@ impl Store {
         self.facts.push(Fact::Line(line));
     }
 
-    fn on_session(&mut self, id: Unique, now: StoreTime, work: impl FnOnce(&mut Session)) -> Answer {
-        match self.sessions.get_mut(&id) {
-            None => Answer::NoSession,
-            Some(session) => {
-                session.heard_at = now;
-                work(session);
-                Answer::Session
-            }
-        }
-    }
-
-    fn is_up(&self, flag: &Flag) -> bool {
-        self.sessions.get(&flag.session).is_some_and(|session| session.flags.contains(flag))
-    }
-
-    /// When the session ends unless something is heard on it; `None` when there is no such session.
-    pub(crate) fn idle_at(&self, id: Unique) -> Option<StoreTime> {
-        self.sessions.get(&id).map(|session| session.heard_at.after(session.idle_timeout))
-    }
-
-    /// Ends a session; answers whether there was one.
-    pub(crate) fn end_session(&mut self, id: Unique) -> bool {
-        self.sessions.remove(&id).is_some()
-    }
-
-    /// The sessions of one life of a node.
-    pub(crate) fn sessions_of(&self, owner: usize, life: u64) -> Vec<Unique> {
-        let of = |session: &Session| session.owner == owner && session.life == life;
-        self.sessions.iter().filter(|(_, session)| of(session)).map(|(id, _)| *id).collect()
-    }
-
-    /// Ends everything that lives in the server's memory; answers who watched something there.
-    pub(crate) fn restart(&mut self) -> Vec<Watcher> {
-        self.sessions.clear();
-        std::mem::take(&mut self.watchers)
-    }
-
-    /// Takes those whose flag is down.
-    pub(crate) fn take_woken(&mut self) -> Vec<Watcher> {
-        let (waiting, woken) = std::mem::take(&mut self.watchers).into_iter().partition(|w| self.is_up(&w.flag));
-        self.watchers = waiting;
-        woken
-    }
-
     /// Whether someone waits for the flag that the row names.
     pub(crate) fn is_watched(&self) -> bool {
         let named = self.row.as_ref().and_then(|row| Some((row.term, row.presence.as_ref()?.session)));
-        self.watchers.iter().any(|watcher| Some((watcher.flag.term, watcher.flag.session)) == named)
+        named.is_some_and(|(term, session)| self.sessions.is_watched(term, session))
     }
-}
-
-/// Who calls.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Caller {
-    pub(crate) node: usize,
-    pub(crate) life: u64,
-    pub(crate) call: u64,
 }

@@ -58,8 +58,15 @@ impl AddAssign for Tally {
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { granted, granted_again, released, expired, crashed, revoked, steps, blows, .. } = self;
-        write!(f, "{steps} steps, {blows} faults; grants {granted} new, {granted_again} repeated, {released} released, ")?;
-        write!(f, "{expired} expired, {crashed} crashed, {revoked} revoked; renewals {} lost, ", self.renewals_lost)?;
+        write!(
+            f,
+            "{steps} steps, {blows} faults; grants {granted} new, {granted_again} repeated, {released} released, "
+        )?;
+        write!(
+            f,
+            "{expired} expired, {crashed} crashed, {revoked} revoked; renewals {} lost, ",
+            self.renewals_lost
+        )?;
         write!(f, "{} out of order; writes {} in, ", self.renewals_out_of_order, self.writes_accepted)?;
         write!(f, "{} refused", self.writes_refused)
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tempfile::TempDir;
-use tenure_conformance::Backend;
+use tenure_conformance::{Backend, Need};
 use tenure_core::contract::{LeaseAdmin, LeaseRegistry, LeaseStore, Schema};
 use tenure_core::id::{Node, NodeName, Unique};
 use tenure_core::lease::{Acquire, Claim, Fence, FenceCheck, FenceError, Grant, LeaseName};
@@ -84,9 +84,12 @@ impl Backend for SqliteFile {
         self.raw().execute(back, [name.as_str()]).unwrap() == 1
     }
 
-    /// Removing the files is what can be done to flags from outside.
-    async fn kill_sessions(&self) -> bool {
-        std::fs::remove_dir_all(self.flags()).is_ok()
+    // No `kill_sessions`: there is no server that could end a session. What becomes of a file that someone removes is
+    // told in `presence.rs`.
+
+    fn promises(&self) -> &'static [Need] {
+        use Need::{Admin, DeleteRow, Fence, Presence, Registry, RegressTerm};
+        &[Presence, Admin, Registry, Fence, DeleteRow, RegressTerm]
     }
 }
 

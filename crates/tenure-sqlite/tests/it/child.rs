@@ -25,12 +25,13 @@ pub(crate) struct Child {
 
 impl Child {
     pub(crate) fn start(part: &str, file: &Path) -> Self {
-        Self::spawn(command(part, file))
+        Self::spawn(command(&std::env::current_exe().unwrap(), part, file))
     }
 
-    /// A child that file permissions bind, also when root runs the tests.
-    pub(crate) fn start_unprivileged(part: &str, file: &Path) -> Self {
-        let mut command = command(part, file);
+    /// A child that file permissions bind, also when root runs the tests. Where the build lies, only root may be able to
+    /// go; `program` is a copy of this binary elsewhere.
+    pub(crate) fn start_unprivileged(part: &str, file: &Path, program: &Path) -> Self {
+        let mut command = command(program, part, file);
         if Uid::effective().is_root() {
             command.uid(65534).gid(65534);
         }
@@ -72,8 +73,8 @@ impl Drop for Child {
     }
 }
 
-fn command(part: &str, file: &Path) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
+fn command(program: &Path, part: &str, file: &Path) -> Command {
+    let mut command = Command::new(program);
     command.args(["--exact", "child::plays_its_part", "--nocapture"]).env(PART, part).env(FILE, file);
     command
 }

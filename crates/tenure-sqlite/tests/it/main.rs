@@ -12,3 +12,8 @@ mod presence;
 mod processes;
 mod rows;
 mod schema;
+
+/// Catalogue 5.1: what every backend must pass.
+mod conformance {
+    tenure_conformance::lease_suite!(async { crate::backend::SqliteFile::start().await });
+}

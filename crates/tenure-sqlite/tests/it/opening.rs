@@ -57,15 +57,19 @@ async fn read_only_files_and_directories_are_found_at_start() {
     let mode = |path: &std::path::Path, mode| {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     };
+    let elsewhere = tempfile::tempdir().unwrap();
+    let program = elsewhere.path().join("it");
+    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    mode(elsewhere.path(), 0o755);
     mode(&file.path(), 0o444);
     mode(&directory, 0o755);
-    let mut child = Child::start_unprivileged("open", &file.path());
+    let mut child = Child::start_unprivileged("open", &file.path(), &program);
     assert_eq!(child.line(), "error ReadOnly");
     drop(child);
 
     std::fs::remove_file(file.path()).unwrap();
     mode(&directory, 0o555);
-    let mut child = Child::start_unprivileged("open", &file.path());
+    let mut child = Child::start_unprivileged("open", &file.path(), &program);
     assert_eq!(child.line(), "error Refused");
     mode(&directory, 0o755);
 }
@@ -107,11 +111,11 @@ async fn a_lock_that_is_not_had_in_time_is_busy() {
 #[tokio::test]
 async fn who_only_waits_needs_no_write_lock() {
     let file = SqliteFile::start().await;
-    let options = SqliteOptions { busy_timeout: Duration::ZERO, ..SqliteOptions::new(file.path()) };
-    let store = SqliteStore::connect(options).await.unwrap();
+    let store = file.connect().await;
     take(&store, "a", Duration::from_secs(60)).await;
     let other = file.raw();
     other.execute_batch("begin immediate").unwrap();
+    // The other's lock is kept: whoever needed it would be told that the store is busy.
     let answer = store.try_acquire(&claim("a", "b", Duration::from_secs(6))).await.unwrap();
     assert!(matches!(answer, Acquire::Held(_)));
     assert!(store.observe(&lease("a")).await.unwrap().is_some());

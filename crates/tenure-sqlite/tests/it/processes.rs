@@ -128,7 +128,6 @@ async fn a_killed_process_is_noticed_at_once_and_its_lease_taken_by_evidence() {
         assert_eq!(presence.watch(&flag, Duration::from_secs(10)).await.unwrap(), Watch::Fallen);
         let noticed = killed.elapsed();
         assert!(noticed < Duration::from_millis(200), "{noticed:?}");
-        println!("killed and noticed in {noticed:?}");
 
         let mut next = claim("held", "next", TTL);
         assert!(matches!(store.try_acquire(&next).await.unwrap(), Acquire::Held(_)));

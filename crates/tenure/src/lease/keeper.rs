@@ -109,7 +109,11 @@ impl Keeper {
     }
 
     /// Waits for what comes first. Calls to the store run in tasks of their own: nothing here cancels one.
-    async fn next_event(&mut self, sessions: &mut Option<watch::Receiver<SessionState>>, nap: Duration) -> Event {
+    async fn next_event(
+        &mut self,
+        sessions: &mut Option<watch::Receiver<SessionState>>,
+        nap: Duration,
+    ) -> Event {
         tokio::select! {
             biased;
             answer = finished(&mut self.renewing) => {
@@ -177,7 +181,9 @@ impl Keeper {
             SessionState::Open { session, ping } if raised && session.id() == raising.session => {
                 self.incumbent.flag_raised(session.id(), *ping);
             }
-            _ => tracing::debug!(lease = %self.grant.name, "no flag on the presence session; the ttl decides"),
+            _ => {
+                tracing::debug!(lease = %self.grant.name, "no flag on the presence session; the ttl decides")
+            }
         }
     }
 

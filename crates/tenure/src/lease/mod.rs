@@ -16,9 +16,9 @@ use tenure_core::registry::Classifier;
 use tenure_core::time::{Clock, Monotonic};
 use tokio::sync::Mutex as AsyncMutex;
 
-pub use self::seat::{OnLost, TrustWatch};
 use self::keeper::Keeper;
 use self::seat::Seat;
+pub use self::seat::{OnLost, TrustWatch};
 use crate::clock::SteadyClock;
 use crate::error::LeaseError;
 use crate::presence::NodePresence;

@@ -51,7 +51,11 @@ impl Seat {
         seat
     }
 
-    pub(super) fn new(fence: Option<Fence>, trusted_until: Monotonic, handlers: Arc<Handlers>) -> (SeatKeeper, Self) {
+    pub(super) fn new(
+        fence: Option<Fence>,
+        trusted_until: Monotonic,
+        handlers: Arc<Handlers>,
+    ) -> (SeatKeeper, Self) {
         let (trust_sender, trust_receiver) = watch::channel(trusted_until);
         let (order_sender, order_receiver) = mpsc::unbounded_channel();
         let (lost, loss) = (Stop::new(), Arc::default());

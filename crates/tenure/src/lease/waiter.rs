@@ -14,6 +14,9 @@ use crate::stop::Stop;
 const PAUSE_FIRST: Duration = Duration::from_millis(100);
 const PAUSE_LAST: Duration = Duration::from_secs(2);
 
+/// How much longer than asked a store may watch before it is left alone.
+const WATCH_GRACE: Duration = Duration::from_millis(250);
+
 /// Waits until the lease is had, `stop` is given, or an error says that waiting is no use.
 pub(super) async fn wait(
     handle: &Handle,
@@ -90,7 +93,8 @@ async fn watch(handle: &Handle, flag: &Flag, until: Monotonic) -> Watched {
                 Watched::Failed
             }
         },
-        () = sleep_until(handle, until) => Watched::TimeToLook,
+        // The store keeps to our patience by itself, and keeps its connection; this is for one that does not.
+        () = sleep_until(handle, until.after(WATCH_GRACE)) => Watched::TimeToLook,
     }
 }
 

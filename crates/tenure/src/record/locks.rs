@@ -40,7 +40,11 @@ impl SessionLocks for RecordingLocks {
         Ok(self.recorded(self.inner.try_lock(name).await?))
     }
 
-    async fn lock(&self, name: &LeaseName, patience: Duration) -> Result<Option<Arc<dyn SessionLock>>, StoreError> {
+    async fn lock(
+        &self,
+        name: &LeaseName,
+        patience: Duration,
+    ) -> Result<Option<Arc<dyn SessionLock>>, StoreError> {
         Ok(self.recorded(self.inner.lock(name, patience).await?))
     }
 }

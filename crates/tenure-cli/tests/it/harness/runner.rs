@@ -1,0 +1,221 @@
+//! A real `tenure run`, watched while it runs and ended with the test, together with all that it started.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use nix::sys::signal::Signal;
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use super::{Store, children, code, signal, signal_group, tenure, wait_for};
+
+/// Options under which a holder rides out the hiccups of a busy machine. For tests in which nobody dies.
+const CALM: [&str; 4] = ["--ttl", "12s", "--presence-trust", "5s"];
+/// Options under which a death is noticed soon, and yet no holder falls to a hiccup of a second.
+const BRISK: [&str; 6] = ["--ttl", "3s", "--renew", "400ms", "--presence-trust", "1500ms"];
+
+/// How to run a command under a lease.
+pub(crate) struct Run<'a> {
+    store: &'a Store,
+    url: String,
+    lease: String,
+    options: Vec<String>,
+    stdin: Stdio,
+}
+
+impl<'a> Run<'a> {
+    /// The lease `job`, calmly.
+    pub(crate) fn calm(store: &'a Store) -> Self {
+        Self::new(store, &CALM)
+    }
+
+    /// The lease `job`, with death noticed soon.
+    pub(crate) fn brisk(store: &'a Store) -> Self {
+        Self::new(store, &BRISK)
+    }
+
+    fn new(store: &'a Store, options: &[&str]) -> Self {
+        let run =
+            Self { store, url: store.url().into(), lease: "job".into(), options: vec![], stdin: Stdio::null() };
+        run.with(options)
+    }
+
+    /// Another lease.
+    pub(crate) fn lease(mut self, name: &str) -> Self {
+        self.lease = name.into();
+        self
+    }
+
+    /// Another way to the same store.
+    pub(crate) fn by(mut self, url: &str) -> Self {
+        self.url = url.into();
+        self
+    }
+
+    /// More options.
+    pub(crate) fn with(mut self, options: &[&str]) -> Self {
+        self.options.extend(options.iter().map(|option| (*option).to_owned()));
+        self
+    }
+
+    pub(crate) fn stdin(mut self, stdin: Stdio) -> Self {
+        self.stdin = stdin;
+        self
+    }
+
+    /// Starts it.
+    pub(crate) fn start(self, command: &[&str]) -> Runner {
+        let mut tenure = tenure();
+        tenure.args(["run", "--json", "--lease", &self.url, "--name", &self.lease]);
+        tenure.args(["--table-prefix", self.store.prefix()]).args(self.options).arg("--").args(command);
+        tenure.stdin(self.stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Runner::watch(tenure.spawn().expect("a process"))
+    }
+
+    /// Starts a shell script.
+    pub(crate) fn shell(self, script: &str) -> Runner {
+        self.start(&["sh", "-c", script])
+    }
+
+    /// Starts it and waits until the command runs; returns its term as well.
+    pub(crate) fn holding(self, command: &[&str]) -> (Runner, u64) {
+        let runner = self.start(command);
+        let term = runner.until("acquired")["term"].as_u64().expect("a term");
+        (runner, term)
+    }
+
+    /// Starts it and waits until it waits.
+    pub(crate) fn waiting(self, command: &[&str]) -> Runner {
+        let runner = self.start(command);
+        runner.until("waiting");
+        runner
+    }
+}
+
+/// A running `tenure run --json`.
+pub(crate) struct Runner {
+    child: Child,
+    heard: Arc<Mutex<Heard>>,
+}
+
+#[derive(Debug, Default)]
+struct Heard {
+    events: Vec<Value>,
+    /// What the command itself wrote to standard output.
+    lines: Vec<String>,
+    stderr: String,
+    open: usize,
+}
+
+impl Runner {
+    fn watch(mut child: Child) -> Self {
+        let (stdout, mut stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+        let heard = Arc::new(Mutex::new(Heard { open: 2, ..Heard::default() }));
+        let listener = heard.clone();
+        thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                let mut heard = listener.lock().unwrap();
+                match serde_json::from_str::<Value>(&line) {
+                    Ok(event) if event["event"].is_string() => heard.events.push(event),
+                    _ => heard.lines.push(line),
+                }
+            }
+            listener.lock().unwrap().open -= 1;
+        });
+        let listener = heard.clone();
+        thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(count @ 1..) = stderr.read(&mut buffer) {
+                listener.lock().unwrap().stderr.push_str(&String::from_utf8_lossy(&buffer[..count]));
+            }
+            listener.lock().unwrap().open -= 1;
+        });
+        Self { child, heard }
+    }
+
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_raw(i32::try_from(self.child.id()).unwrap())
+    }
+
+    /// The command's process, which leads a group of its own.
+    pub(crate) fn command(&self) -> Pid {
+        let pid = self.until("acquired")["pid"].as_i64().expect("a process id");
+        Pid::from_raw(i32::try_from(pid).unwrap())
+    }
+
+    pub(crate) fn signal(&self, which: Signal) {
+        signal(self.pid(), which);
+    }
+
+    /// Every event of this kind so far.
+    pub(crate) fn events(&self, kind: &str) -> Vec<Value> {
+        let heard = self.heard.lock().unwrap();
+        heard.events.iter().filter(|event| event["event"] == kind).cloned().collect()
+    }
+
+    /// Waits for the first event of this kind.
+    pub(crate) fn until(&self, kind: &str) -> Value {
+        self.until_nth(kind, 1)
+    }
+
+    /// Waits for the n-th event of this kind.
+    pub(crate) fn until_nth(&self, kind: &str, nth: usize) -> Value {
+        let look = || {
+            if let Some(event) = self.events(kind).get(nth - 1) {
+                return Some(event.clone());
+            }
+            let heard = self.heard.lock().unwrap();
+            assert!(heard.open > 0, "ended without having been {kind}: {heard:?}");
+            None
+        };
+        wait_for(&format!("event {kind} number {nth}"), look)
+    }
+
+    /// What the command wrote to standard output.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.heard.lock().unwrap().lines.clone()
+    }
+
+    pub(crate) fn stderr(&self) -> String {
+        self.heard.lock().unwrap().stderr.clone()
+    }
+
+    pub(crate) fn take_stdin(&mut self) -> ChildStdin {
+        self.child.stdin.take().expect("piped")
+    }
+
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().expect("a status").is_some()
+    }
+
+    /// Waits for its end, and for all that it wrote; the exit code as a shell gives it.
+    pub(crate) fn exit(&mut self) -> i32 {
+        let status = wait_for("the end of tenure", || self.child.try_wait().expect("a status"));
+        wait_for("all that tenure wrote", || (self.heard.lock().unwrap().open == 0).then_some(()));
+        code(status)
+    }
+}
+
+/// Nothing that a test started may outlive it, whatever state it was left in.
+impl Drop for Runner {
+    fn drop(&mut self) {
+        let ended = self.has_ended() && !self.events("result").is_empty();
+        if !ended {
+            let started = children(self.pid());
+            self.signal(Signal::SIGKILL);
+            for pid in started {
+                signal(pid, Signal::SIGKILL);
+            }
+            for event in self.events("acquired") {
+                let group = event["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok());
+                group.into_iter().for_each(|group| signal_group(Pid::from_raw(group), Signal::SIGKILL));
+            }
+        }
+        let _ = self.child.wait();
+        if thread::panicking() {
+            eprintln!("{:#?}", self.heard.lock().unwrap());
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! A store of its own for each test: a file, or tables with a prefix of their own on a server.
+
+use std::process::Command;
+
+use rusqlite::TransactionBehavior;
+use tempfile::TempDir;
+use tenure::core::naming::{Identifier, Naming};
+use tenure::postgres::{PostgresOptions, PostgresStore};
+use tenure::sqlite::{SqliteOptions, SqliteStore};
+use tenure::{Fence, FenceError, LeaseName, Term};
+use tokio_postgres::NoTls;
+
+use super::{Said, run, tenure};
+
+/// Where one test keeps its leases, and a directory for everything else.
+pub(crate) struct Store {
+    kind: Kind,
+    url: String,
+    prefix: String,
+    directory: TempDir,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Sqlite,
+    Postgres,
+    PgBouncer,
+}
+
+/// Runs a test on a store, or says aloud that it cannot.
+pub(crate) fn on(name: &str, test: fn(&Store)) {
+    let kind = match name {
+        "sqlite" => Kind::Sqlite,
+        "postgres" => Kind::Postgres,
+        "pgbouncer" => Kind::PgBouncer,
+        other => panic!("no store is called {other}"),
+    };
+    if let Some(store) = Store::new(kind) {
+        test(&store);
+    }
+}
+
+/// The URL in an environment variable; its absence is said aloud, and fails with `CI=true`.
+pub(crate) fn server(variable: &str) -> Option<String> {
+    if let Some(url) = std::env::var(variable).ok().filter(|url| !url.is_empty()) {
+        return Some(url);
+    }
+    let ci = std::env::var("CI").is_ok_and(|value| value == "true" || value == "1");
+    assert!(!ci, "{variable} is not set, and with CI=true that is a failure");
+    eprintln!("{variable} IS NOT SET: tests on that server pass without having been run");
+    None
+}
+
+impl Store {
+    fn new(kind: Kind) -> Option<Self> {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (url, prefix) = match kind {
+            Kind::Sqlite => {
+                let file = directory.path().join("leases.db");
+                (format!("sqlite:{}", file.display()), "tenure_".into())
+            }
+            Kind::Postgres => (server("TENURE_TEST_POSTGRES_URL")?, fresh_prefix()),
+            Kind::PgBouncer => (server("TENURE_TEST_PGBOUNCER_URL")?, fresh_prefix()),
+        };
+        Some(Self { kind, url, prefix, directory })
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub(crate) fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    pub(crate) fn is_sqlite(&self) -> bool {
+        self.kind == Kind::Sqlite
+    }
+
+    /// A path for a file of the test's own.
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.directory.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    /// The contents of such a file; nothing when it is not there yet.
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap_or_default()
+    }
+
+    /// `tenure` with arguments, on this store.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = tenure();
+        command.args(args).args(["--db", &self.url, "--table-prefix", &self.prefix]);
+        command
+    }
+
+    /// Runs `tenure` with arguments to its end.
+    pub(crate) fn tenure(&self, args: &[&str]) -> Said {
+        run(&mut self.command(args))
+    }
+
+    /// The rows of `tenure lease list`.
+    pub(crate) fn leases(&self) -> Vec<serde_json::Value> {
+        let listed = self.tenure(&["lease", "list", "--json"]).ok().json();
+        listed.as_array().expect("an array").clone()
+    }
+
+    /// `TERM CAUSE` of every change of a lease, oldest first.
+    pub(crate) fn history(&self, lease: &str) -> Vec<String> {
+        let changes = self.tenure(&["lease", "history", lease, "--json"]).ok().json();
+        let changes = changes.as_array().expect("an array").clone();
+        let line =
+            |change: &serde_json::Value| format!("{} {}", change["term"], change["cause"].as_str().unwrap());
+        changes.iter().rev().map(line).collect()
+    }
+
+    /// Whether a write under this term would be let through now.
+    pub(crate) fn fence_holds(&self, lease: &str, term: u64) -> bool {
+        let fence = Fence { lease: LeaseName::new(lease).unwrap(), term: Term::new(term).unwrap() };
+        let checked = match self.kind {
+            Kind::Sqlite => self.check_sqlite(&fence),
+            Kind::Postgres | Kind::PgBouncer => block_on(self.check_postgres(&fence)),
+        };
+        match checked {
+            Ok(()) => true,
+            Err(FenceError::Fenced(_)) => false,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    fn check_sqlite(&self, fence: &Fence) -> Result<(), FenceError> {
+        let options = SqliteOptions::from_url(&self.url).unwrap();
+        let path = options.path.clone();
+        let store = block_on(SqliteStore::connect(options)).unwrap();
+        let mut connection = rusqlite::Connection::open(path).unwrap();
+        connection.busy_timeout(super::PATIENCE).unwrap();
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
+        store.fencing().check(&transaction, fence)
+    }
+
+    async fn check_postgres(&self, fence: &Fence) -> Result<(), FenceError> {
+        let mut options = PostgresOptions::from_url(&self.url).unwrap();
+        options.naming.prefix = Identifier::new("prefix", &self.prefix).unwrap();
+        let store = PostgresStore::connect(options).await.unwrap();
+        let (mut client, connection) = tokio_postgres::connect(&self.url, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        let transaction = client.transaction().await.unwrap();
+        store.fencing().check(&transaction, fence).await
+    }
+
+    /// The name of a table, as it stands in SQL.
+    pub(crate) fn table(&self, table: &str) -> String {
+        let naming = Naming { schema: None, prefix: Identifier::new("prefix", &self.prefix).unwrap() };
+        naming.table(table)
+    }
+
+    /// Runs statements behind the binary's back.
+    pub(crate) fn execute(&self, sql: &str) {
+        match self.kind {
+            Kind::Sqlite => {
+                let path = SqliteOptions::from_url(&self.url).unwrap().path;
+                let connection = rusqlite::Connection::open(path).unwrap();
+                connection.busy_timeout(super::PATIENCE).unwrap();
+                connection.execute_batch(sql).unwrap();
+            }
+            Kind::Postgres | Kind::PgBouncer => block_on(execute(&self.url, sql)).unwrap(),
+        }
+    }
+}
+
+/// Leaves nothing behind on a server that belongs to someone else.
+impl Drop for Store {
+    fn drop(&mut self) {
+        if self.kind != Kind::Sqlite {
+            let tables = ["leases", "lease_history", "audit", "schema"].map(|table| self.table(table));
+            let sql = format!("drop table if exists {}", tables.join(", "));
+            let _ = block_on(execute(&self.url, &sql));
+        }
+    }
+}
+
+async fn execute(url: &str, sql: &str) -> Result<(), tokio_postgres::Error> {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
+    tokio::spawn(connection);
+    client.batch_execute(sql).await
+}
+
+/// Waits for a future, in a runtime of its own.
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+fn fresh_prefix() -> String {
+    format!("t_{:012x}_", fastrand::u64(..1 << 48))
+}

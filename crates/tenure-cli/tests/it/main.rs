@@ -1,0 +1,23 @@
+//! The binary `tenure` as its users meet it: real processes, real signals, real databases.
+//!
+//! A test is a function of a store; `tests_on!` makes it a test on each store that it is for. Processes are found and
+//! looked at through `/proc`, so these tests are for Linux.
+
+// Helpers of tests fail by panicking, and say aloud what they leave out.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
+
+mod harness;
+
+mod bad_input;
+mod bench;
+mod exit;
+mod freeze;
+mod guard;
+mod help;
+mod kill;
+mod migrate;
+mod names;
+mod operator;
+mod outage;
+mod signals;
+mod turns;

@@ -1,0 +1,125 @@
+//! Migrations: many nodes at once, old programs, printed scripts.
+
+use tenure_core::StoreError;
+use tenure_core::contract::{LeaseAdmin as _, LeaseStore as _, Migrated, Schema as _};
+use tenure_core::naming::Identifier;
+use tenure_postgres::PostgresStore;
+
+use crate::sandbox::{Mode, Sandbox, claim, name};
+
+async fn many_nodes_migrate_at_once_and_one_does_it(mode: Mode) {
+    let Some(sandbox) = Sandbox::empty(mode) else { return };
+    let mut nodes = Vec::new();
+    for _ in 0..6 {
+        let store = sandbox.store().await;
+        nodes.push(tokio::spawn(async move { store.migrate().await.unwrap() }));
+    }
+    let mut fresh = 0;
+    for node in nodes {
+        let Migrated { from, to } = node.await.unwrap();
+        assert_eq!(to, 1);
+        fresh += u32::from(from == 0);
+    }
+    assert_eq!(fresh, 1);
+    sandbox.store().await.verify_schema().await.unwrap();
+}
+
+#[tokio::test]
+async fn s39_direct_many_nodes_migrate_at_once_and_one_does_it() {
+    many_nodes_migrate_at_once_and_one_does_it(Mode::Direct).await;
+}
+
+#[tokio::test]
+async fn s39_pooled_many_nodes_migrate_at_once_and_one_does_it() {
+    many_nodes_migrate_at_once_and_one_does_it(Mode::Pooled).await;
+}
+
+#[tokio::test]
+async fn s39_an_old_program_refuses_a_newer_schema() {
+    let Some(sandbox) = Sandbox::new(Mode::Direct).await else { return };
+    let sql = format!("INSERT INTO {} VALUES (99, 'from the future', now())", sandbox.table("schema"));
+    sandbox.superuser().await.batch_execute(&sql).await.unwrap();
+    let store = sandbox.store().await;
+    for answer in [store.migrate().await.map(|_| ()), store.verify_schema().await] {
+        assert!(matches!(answer, Err(StoreError::SchemaNewer { found: 99, known: 1, .. })), "{answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn every_call_without_a_schema_says_how_to_make_one() {
+    for mode in [Mode::Direct, Mode::Pooled] {
+        let Some(sandbox) = Sandbox::empty(mode) else { return };
+        let store = sandbox.store().await;
+        let answers = [
+            store.verify_schema().await,
+            store.observe(&name("x")).await.map(|_| ()),
+            store.try_acquire(&claim("x", std::time::Duration::from_secs(1))).await.map(|_| ()),
+            store.list(5).await.map(|_| ()),
+            store.history(None, 5).await.map(|_| ()),
+            store.revoke(&name("x"), "op", true).await.map(|_| ()),
+        ];
+        for answer in answers {
+            assert!(matches!(answer, Err(StoreError::SchemaMissing { .. })), "{answer:?}");
+        }
+    }
+}
+
+/// The schema of the name is made when it is missing, and both ways to name the tables lead to the same leases.
+#[tokio::test]
+async fn a_missing_schema_is_created_and_the_printed_script_does_the_same() {
+    let Some(sandbox) = Sandbox::empty(Mode::Direct) else { return };
+    let named = |schema: &str| {
+        let mut options = sandbox.options();
+        options.naming.schema = Some(Identifier::new("schema", schema).unwrap());
+        PostgresStore::connect(options)
+    };
+    let (migrated, printed) = (format!("{}a", sandbox.prefix), format!("{}b", sandbox.prefix));
+    let store = named(&migrated).await.unwrap();
+    assert!(matches!(store.verify_schema().await, Err(StoreError::SchemaMissing { .. })));
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: 1 });
+    let store = named(&printed).await.unwrap();
+    let client = sandbox.superuser().await;
+    client.batch_execute(&store.migrations()).await.expect("the script runs as it is");
+    store.verify_schema().await.unwrap();
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 1, to: 1 });
+    let sql = "SELECT table_name || '.' || column_name || ' ' || data_type FROM information_schema.columns \
+               WHERE table_schema = $1 ORDER BY 1";
+    let columns = async |schema: &str| -> Vec<String> {
+        client.query(sql, &[&schema]).await.unwrap().iter().map(|row| row.get(0)).collect()
+    };
+    assert_eq!(columns(&migrated).await, columns(&printed).await);
+    client
+        .batch_execute(&format!("DROP SCHEMA {migrated} CASCADE; DROP SCHEMA {printed} CASCADE"))
+        .await
+        .unwrap();
+}
+
+/// Renewals must not bloat the table: they touch no index, and vacuum is not needed to reuse their space. (Where old
+/// snapshots of other tests are open, a page fills up and one renewal in thirty goes to the next page.)
+#[tokio::test]
+async fn renewals_are_hot_updates() {
+    let Some(sandbox) = Sandbox::new(Mode::Direct).await else { return };
+    let store = sandbox.store().await;
+    let claim = claim("job", std::time::Duration::from_secs(60));
+    let grant = crate::sandbox::granted(store.try_acquire(&claim).await.unwrap());
+    for number in 1..=200 {
+        store.renew(&grant, &crate::sandbox::renewal(number)).await.unwrap();
+    }
+    drop(store);
+    let client = sandbox.superuser().await;
+    let sql = format!(
+        "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = '{}'",
+        sandbox.table("leases")
+    );
+    for _ in 0..100 {
+        let row = client.query_one(&sql, &[]).await.unwrap();
+        let (updates, hot): (i64, i64) = (row.get(0), row.get(1));
+        if updates >= 200 {
+            assert!(hot * 10 >= updates * 9, "{hot} of {updates}");
+            return;
+        }
+        // Statistics are handed in by a server process when it ends, or now and then.
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    panic!("the server never counted the updates");
+}

@@ -1,0 +1,37 @@
+//! Each safety rule is switched off once, and its absence must be noticed, by the invariant that it serves.
+
+use tenure_sim::{Rule, find_without};
+
+/// Within how many seeds the absence of a rule must be noticed.
+const SEEDS: u64 = 1000;
+
+macro_rules! mutations {
+    ($($test:ident = $rule:ident by $invariant:literal),* $(,)?) => {
+        $(#[test]
+        fn $test() {
+            let failure = find_without(Rule::$rule, 0..SEEDS).expect("nothing was noticed");
+            assert_eq!(failure.invariant, $invariant, "\n{failure}");
+        })*
+
+        #[test]
+        fn every_rule_has_a_test() {
+            assert_eq!([$(Rule::$rule),*], Rule::ALL);
+        }
+    };
+}
+
+mutations! {
+    trust_from_the_answer_is_noticed = TrustFromStart by "one_believer_within_drift",
+    a_missing_fence_is_noticed = Fence by "no_stale_write_accepted",
+    expiry_by_the_askers_clock_is_noticed = StoreClock by "one_believer_within_drift",
+    a_missing_deadline_is_noticed = StopAtDeadline by "one_believer_within_drift",
+    release_by_name_is_noticed = ReleaseByTerm by "lease_changed_only_by_term",
+    renewal_by_name_is_noticed = RenewByTerm by "lease_changed_only_by_term",
+    a_forgotten_term_is_noticed = TermForEver by "token_monotonic",
+    a_missing_margin_is_noticed = Margin by "one_believer_within_drift",
+    a_hasty_contender_is_noticed = WaitOutPresence by "one_believer_within_drift",
+    trust_beyond_the_last_ping_is_noticed = PresenceTrust by "one_believer_within_drift",
+    evidence_about_another_session_is_noticed = EvidenceNamesSession by "one_believer_within_drift",
+    a_doubtful_withdrawal_taken_for_done_is_noticed = DoubtKeepsPresence by "one_believer_within_drift",
+    a_late_renewal_that_takes_effect_is_noticed = RenewalsInOrder by "one_believer_within_drift",
+}

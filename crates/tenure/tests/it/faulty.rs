@@ -1,0 +1,89 @@
+//! A lease store that fails on demand.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tenure::core::contract::{LeaseStore, Presence};
+use tenure::core::lease::{Acquire, Claim, Grant, LeaseRecord, Renew, Renewal};
+use tenure::core::memory::MemoryStore;
+use tenure::{LeaseName, LeaseSettings, Leases, Release, SteadyStoreClock, StoreError, local_node};
+
+/// Forwards to memory, unless told otherwise.
+#[derive(Debug)]
+pub(crate) struct Faulty {
+    pub(crate) inner: MemoryStore,
+    /// Every call fails before it takes effect.
+    pub(crate) down: AtomicBool,
+    /// So many claims take effect, and their answers are lost.
+    pub(crate) lose_grants: AtomicU32,
+    /// So many claims are counted.
+    pub(crate) claims: AtomicU64,
+    pub(crate) presence: bool,
+}
+
+impl Faulty {
+    pub(crate) fn new(presence: bool) -> Arc<Self> {
+        Arc::new(Self {
+            inner: MemoryStore::new(Arc::new(SteadyStoreClock::start())),
+            down: AtomicBool::new(false),
+            lose_grants: AtomicU32::new(0),
+            claims: AtomicU64::new(0),
+            presence,
+        })
+    }
+
+    /// The leases of another node on this store.
+    pub(crate) fn node(self: &Arc<Self>, name: &str) -> Leases {
+        Leases::new(self.clone(), local_node(Some(name)).unwrap())
+    }
+
+    pub(crate) async fn row(&self, name: &str) -> LeaseRecord {
+        self.inner.observe(&LeaseName::new(name).unwrap()).await.unwrap().unwrap()
+    }
+
+    fn check(&self) -> Result<(), StoreError> {
+        if self.down.load(Ordering::SeqCst) { Err(unreachable()) } else { Ok(()) }
+    }
+}
+
+fn unreachable() -> StoreError {
+    StoreError::Unreachable { store: "test".into(), message: "switched off".into() }
+}
+
+/// The shortest settings that are allowed.
+pub(crate) fn quick() -> LeaseSettings {
+    LeaseSettings { poll: Duration::from_millis(200), ..LeaseSettings::with_ttl(Duration::from_secs(1)) }
+}
+
+#[async_trait]
+impl LeaseStore for Faulty {
+    async fn try_acquire(&self, claim: &Claim) -> Result<Acquire, StoreError> {
+        self.claims.fetch_add(1, Ordering::SeqCst);
+        self.check()?;
+        let answer = self.inner.try_acquire(claim).await?;
+        let lost =
+            self.lose_grants.try_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        if lost.is_ok() { Err(unreachable()) } else { Ok(answer) }
+    }
+
+    async fn renew(&self, grant: &Grant, renewal: &Renewal) -> Result<Renew, StoreError> {
+        self.check()?;
+        self.inner.renew(grant, renewal).await
+    }
+
+    async fn release(&self, grant: &Grant) -> Result<Release, StoreError> {
+        self.check()?;
+        self.inner.release(grant).await
+    }
+
+    async fn observe(&self, name: &LeaseName) -> Result<Option<LeaseRecord>, StoreError> {
+        self.check()?;
+        self.inner.observe(name).await
+    }
+
+    fn presence(&self) -> Option<&dyn Presence> {
+        self.inner.presence().filter(|_| self.presence)
+    }
+}

@@ -1,0 +1,9 @@
+//! The drivers over the in-memory store, with faults.
+
+// Helpers outside of test functions may fail a test too.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod faulty;
+mod lease;
+mod locks;
+mod record;
