@@ -1,11 +1,12 @@
 //! Session locks: one holder at a time, given back by unlocking, by dropping and by the end of the session.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tenure_core::contract::{SessionLock, SessionLocks};
 use tenure_core::lease::LeaseName;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use super::player::{fresh, named, unique};
 use crate::backend::{Backend, Need};

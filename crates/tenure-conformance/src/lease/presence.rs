@@ -1,11 +1,12 @@
 //! Presence: a flag is up as long as its session lives and no longer, and whoever watches it is told.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tenure_core::contract::{PresenceSession, Raise, Watch};
 use tenure_core::lease::{Evidence, Flag, Grant, LeaseName, Loss, Release, Renew, Term};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use super::player::{LONG, Player, announcing, fresh, renewal, unique};
 use crate::backend::{Backend, Need};

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::{SessionLock, SessionLocks};
 use tenure_core::lease::LeaseName;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 /// All locks that are held, each with the means to tell its holder of its end.
 #[derive(Debug, Clone, Default)]
