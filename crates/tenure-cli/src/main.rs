@@ -6,6 +6,7 @@ mod lease;
 mod migrate;
 mod output;
 mod run;
+mod secrets;
 mod store;
 
 use std::io;
@@ -22,7 +23,10 @@ fn main() -> ExitCode {
     if let Some(code) = run::inner_process().or_else(bench::inner_process) {
         return code;
     }
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return output::usage(&error),
+    };
     log(cli.global.log);
     let outcome = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => {

@@ -9,6 +9,8 @@ use tenure::core::id::NameError;
 use tenure::core::lease::SettingsError;
 use tenure::{LeaseError, OpenError, StoreError};
 
+use crate::secrets::without_passwords;
+
 /// Why a command failed: what went wrong, and whether the caller used it wrongly.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
@@ -85,7 +87,20 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
 
 /// Writes a line to standard error.
 pub(crate) fn note(text: impl fmt::Display) {
-    let _ = writeln!(io::stderr().lock(), "tenure: {text}");
+    let text = text.to_string();
+    let _ = writeln!(io::stderr().lock(), "tenure: {}", without_passwords(&text));
+}
+
+/// Tells what is wrong with the command line, or shows the help that was asked for.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    let text = error.render();
+    let text = if colour(&io::stderr()) { text.ansi().to_string() } else { text.to_string() };
+    let _ = write!(io::stderr().lock(), "{}", without_passwords(&text));
+    ExitCode::from(2)
 }
 
 /// A table of text, its columns as wide as their widest cell.
@@ -114,7 +129,7 @@ impl Table {
             let cells = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
             cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
         };
-        let (bold, plain) = if colour() { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
+        let (bold, plain) = if colour(&io::stdout()) { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
         line(format_args!("{bold}{}{plain}", padded(&self.head)));
         for row in &self.rows {
             line(padded(&row.iter().map(String::as_str).collect::<Vec<_>>()));
@@ -122,6 +137,6 @@ impl Table {
     }
 }
 
-fn colour() -> bool {
-    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+fn colour(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

@@ -44,7 +44,9 @@ pub enum StoreError {
         store: String,
     },
     /// Tenure's tables are older than this program needs.
-    #[error("{store} has Tenure schema version {found}, this program needs {known}; run `tenure migrate --db URL`")]
+    #[error(
+        "{store} has Tenure schema version {found}, this program needs {known}; run `tenure migrate --db URL`"
+    )]
     SchemaOlder {
         /// Which store, without secrets.
         store: String,

@@ -189,10 +189,7 @@ mod tests {
     #[test]
     fn quotes_and_unicode_are_data_and_control_characters_are_refused() {
         assert!(NodeName::new("o'brien; \"–\" 東京").is_ok());
-        assert_eq!(
-            NodeName::new("a\0b"),
-            Err(NameError::Control { what: "node name", code: 0, at: 1 })
-        );
+        assert_eq!(NodeName::new("a\0b"), Err(NameError::Control { what: "node name", code: 0, at: 1 }));
         assert!(matches!(NodeName::new(""), Err(NameError::Empty { .. })));
         assert!(NodeName::new("x".repeat(200)).is_ok());
         assert!(matches!(NodeName::new("x".repeat(201)), Err(NameError::TooLong { bytes: 201, .. })));

@@ -44,7 +44,8 @@ impl Default for Classifier {
         Self::new(|name| {
             let bare = name.strip_prefix("tenure-").unwrap_or(name);
             let (_, kind) = KINDS.iter().find(|(word, _)| {
-                bare.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '/', ':', '.']))
+                bare.strip_prefix(word)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '/', ':', '.']))
             })?;
             Some((*kind).to_owned())
         })

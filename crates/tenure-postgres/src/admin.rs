@@ -10,7 +10,7 @@ use tokio_postgres::types::Type;
 use crate::error::unreachable;
 use crate::rows::Reader;
 use crate::store::PostgresStore;
-use crate::transaction::Audit;
+use crate::writing::{Audit, Params};
 
 #[async_trait]
 impl LeaseAdmin for PostgresStore {
@@ -31,7 +31,7 @@ impl LeaseAdmin for PostgresStore {
 
     async fn history(&self, name: Option<&LeaseName>, limit: u32) -> Result<Vec<Change>, StoreError> {
         let shared = &self.shared;
-        let params: crate::transaction::Params<'_> =
+        let params: Params<'_> =
             &[(&name.map(LeaseName::as_str), Type::TEXT), (&i64::from(limit), Type::INT8)];
         let rows = shared.read(&shared.statements.history_list, params).await?;
         rows.iter().map(|row| Reader { store: &shared.label }.change(row)).collect()

@@ -5,7 +5,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use deadpool_postgres::Connect;
 use tenure_core::StoreError;
@@ -13,6 +13,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::timeout;
+use tokio_postgres::types::FromSqlOwned;
 use tokio_postgres::{Client, Config, Error, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -159,8 +160,22 @@ pub(crate) struct Link {
 impl Link {
     /// Which server process answers. It never changes unless a pooler stands between.
     pub(crate) async fn server_process(&self) -> Result<i32, StoreError> {
-        let row = self.one(statements::SERVER_PROCESS).await?;
-        row.try_get(0).map_err(|error| store_error(&self.label, error))
+        self.value(statements::SERVER_PROCESS).await
+    }
+
+    /// The server's clock.
+    pub(crate) async fn server_clock(&self) -> Result<SystemTime, StoreError> {
+        self.value(statements::SERVER_CLOCK).await
+    }
+
+    /// When the server process that answers was started.
+    pub(crate) async fn server_start(&self) -> Result<SystemTime, StoreError> {
+        self.value(statements::SERVER_START).await
+    }
+
+    /// Runs a statement without parameters that answers with one value.
+    pub(crate) async fn value<T: FromSqlOwned>(&self, sql: &str) -> Result<T, StoreError> {
+        self.one(sql).await?.try_get(0).map_err(|error| store_error(&self.label, error))
     }
 
     /// Whether the server still answers on a link that has been idle: it may have gone without a word.
@@ -190,6 +205,11 @@ impl Link {
     /// Ends the connection at once, without a word.
     pub(crate) fn cut(&self) {
         self.task.abort();
+    }
+
+    /// What ends the connection from elsewhere.
+    pub(crate) fn cutter(&self) -> AbortHandle {
+        self.task.clone()
     }
 
     /// Ends the connection, and waits until that is done.

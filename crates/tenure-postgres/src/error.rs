@@ -88,7 +88,7 @@ fn without_code(store: String, message: String, error: Error) -> StoreError {
 
 /// Connection failures (08), and sessions that an operator, a shutdown or a timeout has ended.
 fn is_end_of_session(code: &str) -> bool {
-    code.starts_with("08") || matches!(code, "57P01" | "57P02" | "57P03" | "57P05" | "25P03" | "53300")
+    code.starts_with("08") || matches!(code, "57P01" | "57P02" | "57P03" | "57P05" | "25P03")
 }
 
 fn is_refusal(message: &str) -> bool {

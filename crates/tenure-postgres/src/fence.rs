@@ -15,6 +15,8 @@ use crate::rows::{Columns, Reader};
 /// Checks fences in transactions of the user's own. Cheap to clone; got by
 /// [`PostgresStore::fencing`](crate::PostgresStore::fencing).
 ///
+/// The role that checks needs SELECT and UPDATE on the leases table; Postgres asks for the latter to lock a row.
+///
 /// Check first, then write, then commit. In a transaction of isolation `repeatable read` or above, the check must be the
 /// first statement: a lease that was renewed after the transaction's snapshot answers with a serialization failure.
 #[derive(Debug, Clone)]

@@ -21,7 +21,7 @@
 //! |---|---|
 //! | `options` | [`PostgresOptions`] and the URL |
 //! | `store`, `connect`, `tls`, `probe` | the handle, its connections, and what stands between them and the server |
-//! | `statements`, `transaction` | the only place that builds SQL, and the two ways to run it |
+//! | `statements`, `transaction`, `writing` | the only place that builds SQL, and the two ways to run it |
 //! | `leases`, `admin`, `registry`, `schema` | the contracts over rows |
 //! | `presence`, `locks` | the contracts over sessions |
 //! | `fence` | [`Fencing`]: the check in the user's transaction |
@@ -45,6 +45,7 @@ mod statements;
 mod store;
 mod tls;
 mod transaction;
+mod writing;
 
 pub use fence::Fencing;
 pub use locks::PostgresLocks;

@@ -51,10 +51,7 @@ impl PostgresStore {
         }
         let schema = match &shared.naming.schema {
             Some(schema) => schema.to_string(),
-            None => {
-                let row = link.one(statements::CURRENT_SCHEMA).await?;
-                row.try_get(0).map_err(|error| store_error(&shared.label, error))?
-            }
+            None => link.value(statements::CURRENT_SCHEMA).await?,
         };
         link.close().await;
         Ok(PostgresLocks { shared, schema, spare: Mutex::default() })

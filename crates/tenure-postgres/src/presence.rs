@@ -15,6 +15,7 @@ use tenure_core::id::Unique;
 use tenure_core::lease::Flag;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 use crate::connect::Link;
@@ -25,6 +26,9 @@ use crate::store::{PostgresStore, Shared};
 /// The longest wait in one statement. A statement that waits pins the oldest snapshot of the whole server and so holds
 /// up vacuum; a wait is therefore made of short ones.
 pub(crate) const WAIT_SLICE: Duration = Duration::from_secs(10);
+
+/// How long an answer on the presence session is waited for. Its holder has stopped trusting it long before.
+const ANSWER: Duration = Duration::from_secs(5);
 
 /// How long after a wait must have ended we still wait for word of it; then the link is dead.
 pub(crate) const WAIT_GRACE: Duration = Duration::from_secs(2);
@@ -40,10 +44,10 @@ impl Presence for PostgresStore {
         let silence = shared.modern.then_some(idle_timeout);
         link.run(&statements::watched_session(silence)).await?;
         let process = link.server_process().await?;
+        let (handle, cutter) = (shared.connector.handle().clone(), link.cutter());
         let state = State { link: Some(link), up: HashSet::new() };
-        let handle = shared.connector.handle().clone();
         let inner = Arc::new(Inner { shared, process, state: tokio::sync::Mutex::new(state) });
-        Ok(Arc::new(Session { id, inner, handle }))
+        Ok(Arc::new(Session { id, inner, cutter, handle }))
     }
 
     async fn watch(&self, flag: &Flag, patience: Duration) -> Result<Watch, StoreError> {
@@ -123,7 +127,15 @@ impl Shared {
 struct Session {
     id: Unique,
     inner: Arc<Inner>,
+    /// Ends the connection even while a step on it waits for an answer.
+    cutter: AbortHandle,
     handle: Handle,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.cutter.abort();
+    }
 }
 
 struct Inner {
@@ -169,7 +181,10 @@ impl Inner {
         let mut state = self.state.lock().await;
         let outcome = match &state.link {
             None => Err(self.broken()),
-            Some(link) => link.server_process().await.and_then(|process| self.same_process(process)),
+            Some(link) => {
+                let process = self.answer(link.server_process()).await;
+                process.and_then(|process| self.same_process(process))
+            }
         };
         Self::settle(&mut state, outcome)
     }
@@ -189,7 +204,8 @@ impl Inner {
     }
 
     async fn raise_on(&self, link: &Link, flag: &Flag) -> Result<Raise, StoreError> {
-        let row = link.one(&self.shared.statements.raise_flag(flag)).await?;
+        let sql = self.shared.statements.raise_flag(flag);
+        let row = self.answer(link.one(&sql)).await?;
         let read = || Ok((row.try_get(0)?, row.try_get(1)?));
         let (had, process): (bool, i32) = read().map_err(|error| store_error(self.label(), error))?;
         self.same_process(process)?;
@@ -202,10 +218,17 @@ impl Inner {
             // With the session all its flags are down.
             None => return Ok(()),
             Some(_) if !state.up.contains(&flag) => return Ok(()),
-            Some(link) => link.run(&self.shared.statements.lower_flag(&flag)).await,
+            Some(link) => {
+                let sql = self.shared.statements.lower_flag(&flag);
+                self.answer(link.run(&sql)).await
+            }
         };
         state.up.remove(&flag);
         Self::settle(&mut state, outcome)
+    }
+
+    async fn answer<T>(&self, call: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+        timeout(ANSWER, call).await.unwrap_or_else(|_| Err(self.broken()))
     }
 
     fn broken(&self) -> StoreError {
@@ -244,6 +267,7 @@ impl PresenceSession for Session {
     }
 
     async fn close(&self) {
+        self.cutter.abort();
         let link = self.inner.state.lock().await.link.take();
         if let Some(link) = link {
             link.close().await;

@@ -4,12 +4,16 @@
 //! are answered by one server process, or when one connection is answered by two:
 //!
 //! ```text
-//!   A: which process?          7001
-//!   B: BEGIN; which process?   7001  → pooled        7002 → go on
-//!   C: BEGIN; which process?   7001  → pooled        7003 → go on
-//!   A: which process?          7004 or no answer → pooled      7001 → perhaps real; again, to be sure
+//!   A, B, C at the same time, many times: which process?      any answer twice, or two answers on one → pooled
+//!   then, to be sure where nobody else uses the pooler:
+//!   B: BEGIN; which process?   C: BEGIN; which process?       A's → pooled
+//!   A: which process?                                         another, or no answer → pooled
 //! ```
+//!
+//! A pooler can hide from this only by luck; where the server process is older than our connection to it, which is so
+//! behind every pooler, the luck is tried much longer. Presence and session locks keep comparing processes afterwards.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tenure_core::StoreError;
@@ -18,8 +22,12 @@ use tokio::time::timeout;
 use crate::connect::{Connector, Link};
 use crate::statements::{BEGIN, ROLLBACK};
 
-/// How often it is tried before sessions count as real: others use the pooler too and can hide it once.
-const ROUNDS: u32 = 3;
+/// How often the whole is done before sessions count as real.
+const ROUNDS: u32 = 2;
+/// The same where the server process is older than our connection.
+const ROUNDS_IN_DOUBT: u32 = 10;
+/// How many questions each connection asks in a row.
+const QUESTIONS: u32 = 6;
 
 /// With two transactions open, a small pool has no server connection left for the third question.
 const ANSWER: Duration = Duration::from_secs(1);
@@ -35,48 +43,58 @@ pub(crate) enum Found {
 
 /// Probes with `a` and two more connections of its own.
 pub(crate) async fn sessions(connector: &Connector, a: &Link) -> Result<Found, StoreError> {
+    let before = a.server_clock().await?;
     let b = connector.open("probe").await?;
+    let rounds = if b.server_start().await? < before { ROUNDS_IN_DOUBT } else { ROUNDS };
     // A server that is short of connections may refuse the third; two tell enough in most cases.
     let c = connector.open("probe").await.ok();
     let others: Vec<&Link> = [Some(&b), c.as_ref()].into_iter().flatten().collect();
-    let mut found = Found::Real;
-    for _ in 0..ROUNDS {
-        found = round(a, &others).await?;
-        if found == Found::Pooled {
-            break;
+    for _ in 0..rounds {
+        if !are_apart(a, &others).await? || !stays(a, &others).await? {
+            return Ok(Found::Pooled);
         }
     }
-    b.close().await;
-    if let Some(c) = c {
-        c.close().await;
-    }
-    Ok(found)
+    Ok(Found::Real)
 }
 
-async fn round(a: &Link, others: &[&Link]) -> Result<Found, StoreError> {
+/// Whether each connection is answered by one process, and by no other's.
+async fn are_apart(a: &Link, others: &[&Link]) -> Result<bool, StoreError> {
+    let (b, c) = (others.first(), others.get(1));
+    let (a, b, c) = tokio::join!(processes(Some(&a)), processes(b), processes(c));
+    let (a, b, c) = (a?, b?, c?);
+    let all: BTreeSet<i32> = [&a, &b, &c].into_iter().flatten().copied().collect();
+    let each_has_one = [&a, &b, &c].iter().all(|its| its.len() <= 1);
+    Ok(each_has_one && all.len() == a.len() + b.len() + c.len())
+}
+
+async fn processes(link: Option<&&Link>) -> Result<BTreeSet<i32>, StoreError> {
+    let mut seen = BTreeSet::new();
+    for _ in 0..QUESTIONS {
+        if let Some(link) = link {
+            seen.insert(link.server_process().await?);
+        }
+    }
+    Ok(seen)
+}
+
+/// Whether `a` keeps its process while the others hold theirs.
+async fn stays(a: &Link, others: &[&Link]) -> Result<bool, StoreError> {
     let own = a.server_process().await?;
-    let mut found = Found::Real;
     for link in others {
-        link.run(BEGIN).await?;
         // Behind a pooler of one connection this waits for the transaction of the link before it.
-        let same = timeout(ANSWER, link.server_process())
-            .await
-            .map_or(Ok(true), |process| process.map(|it| it == own));
-        if same? {
-            found = Found::Pooled;
-            break;
+        let Ok(process) = timeout(ANSWER, begin(link)).await else { return Ok(false) };
+        if process? == own {
+            return Ok(false);
         }
     }
-    if found == Found::Real {
-        let kept = timeout(ANSWER, a.server_process())
-            .await
-            .map_or(Ok(false), |process| process.map(|it| it == own));
-        found = if kept? { Found::Real } else { Found::Pooled };
+    let Ok(process) = timeout(ANSWER, a.server_process()).await else { return Ok(false) };
+    for link in others {
+        link.run(ROLLBACK).await?;
     }
-    if found == Found::Real {
-        for link in others {
-            link.run(ROLLBACK).await?;
-        }
-    }
-    Ok(found)
+    Ok(process? == own)
+}
+
+async fn begin(link: &Link) -> Result<i32, StoreError> {
+    link.run(BEGIN).await?;
+    link.server_process().await
 }

@@ -12,6 +12,7 @@ use tokio_postgres::types::Type;
 use crate::error::corrupt;
 use crate::rows::micros;
 use crate::store::{BACKEND, PostgresStore};
+use crate::writing::Params;
 
 /// How many rows one statement sweeps; further ones follow until none is left.
 const SWEEP_BATCH: i64 = 1000;
@@ -68,8 +69,7 @@ impl LeaseRegistry for PostgresStore {
     async fn sweep(&self) -> Result<u64, StoreError> {
         let mut swept = 0;
         loop {
-            let params: crate::transaction::Params<'_> =
-                &[(&BACKEND, Type::TEXT), (&SWEEP_BATCH, Type::INT8)];
+            let params: Params<'_> = &[(&BACKEND, Type::TEXT), (&SWEEP_BATCH, Type::INT8)];
             let batch = self.shared.write(&self.shared.statements.lease_sweep, params).await?.len() as u64;
             swept += batch;
             if batch < SWEEP_BATCH.unsigned_abs() {

@@ -26,6 +26,11 @@ pub(crate) const SCHEMA_VERSION: u32 = MIGRATIONS[MIGRATIONS.len() - 1].version;
 
 /// Which server process answers.
 pub(crate) const SERVER_PROCESS: &str = "SELECT pg_backend_pid()";
+/// The server's clock.
+pub(crate) const SERVER_CLOCK: &str = "SELECT clock_timestamp()";
+/// When the server process that answers was started.
+pub(crate) const SERVER_START: &str =
+    "SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()";
 /// What kind of server answers.
 pub(crate) const GREETING: &str = "SELECT current_setting('server_version_num')::integer, \
      pg_is_in_recovery(), current_setting('transaction_read_only') = 'on'";

@@ -9,26 +9,21 @@
 //! dropped half-way takes its connection with it: the server sees it go and rolls back, and no later call waits behind
 //! what was left.
 
-use std::pin::Pin;
-use std::task::Poll;
-
 use deadpool_postgres::Object;
 use tenure_core::StoreError;
 use tenure_core::lease::decide::Decision;
-use tenure_core::lease::{Change, LeaseName, LeaseRecord, Term};
+use tenure_core::lease::{LeaseName, LeaseRecord, Term};
 use tenure_core::time::StoreTime;
 use tokio::sync::SemaphorePermit;
 use tokio::time::timeout;
-use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error, Row};
 
 use crate::error::{pool_error, store_error, unreachable};
-use crate::rows::{Reader, moment, trust_millis};
+use crate::rows::Reader;
 use crate::statements::{COMMIT, ROLLBACK};
 use crate::store::Shared;
-
-/// Values to bind, each with its type: so a statement needs no round trip of its own to be prepared.
-pub(crate) type Params<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];
+use crate::writing::{Audit, Params, add_audit, add_history, batch, pipeline, query, write_lease};
 
 /// A connection of the pool, for as long as one piece of work lasts.
 pub(crate) struct Lent(Option<Object>);
@@ -113,7 +108,10 @@ impl Shared {
     /// Begins a transaction on one name, and reads what a decision needs, under the locks.
     pub(crate) async fn begin(&self, name: &LeaseName) -> Result<(Transaction<'_>, Locked), StoreError> {
         // One connection is always left for renewals: what waits for a lock here must not hold up a heartbeat.
-        let turn = self.turns.acquire().await.map_err(|_| unreachable(&self.label, "the store is closed"))?;
+        let Ok(Ok(turn)) = timeout(self.patience, self.turns.acquire()).await else {
+            let message = "too many changes of holders wait for locks".into();
+            return Err(StoreError::Busy { store: self.label.clone(), message });
+        };
         let transaction = Transaction { shared: self, lent: self.lend().await?, _turn: turn };
         match transaction.lock(name).await {
             Ok(locked) => Ok((transaction, locked)),
@@ -138,14 +136,6 @@ pub(crate) struct Locked {
     pub(crate) record: Option<LeaseRecord>,
     pub(crate) remembered: Option<Term>,
     pub(crate) now: StoreTime,
-}
-
-/// What an operator did.
-pub(crate) struct Audit<'a> {
-    pub(crate) actor: &'a str,
-    pub(crate) action: &'static str,
-    pub(crate) subject: &'a str,
-    pub(crate) detail: String,
 }
 
 /// An open transaction on one lease.
@@ -213,86 +203,4 @@ impl Transaction<'_> {
             lent.give_back();
         }
     }
-}
-
-type Call<'a> = Pin<Box<dyn Future<Output = Result<Vec<Row>, Error>> + Send + 'a>>;
-
-/// Sends several requests before it waits for the first answer, and then for all of them; the first error counts.
-///
-/// The driver sends a request when its future is first polled, so the order of polling is the order of sending.
-pub(crate) async fn pipeline(mut calls: Vec<Call<'_>>) -> Result<Vec<Vec<Row>>, Error> {
-    let mut answers: Vec<Option<Result<Vec<Row>, Error>>> = calls.iter().map(|_| None).collect();
-    std::future::poll_fn(|context| {
-        for (call, answer) in calls.iter_mut().zip(&mut answers).filter(|(_, answer)| answer.is_none()) {
-            if let Poll::Ready(outcome) = call.as_mut().poll(context) {
-                *answer = Some(outcome);
-            }
-        }
-        if answers.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
-    })
-    .await;
-    answers.into_iter().flatten().collect()
-}
-
-fn batch<'a>(client: &'a Client, sql: &'a str) -> Call<'a> {
-    Box::pin(async move { client.batch_execute(sql).await.map(|()| Vec::new()) })
-}
-
-fn query<'a>(client: &'a Client, sql: &'a str, params: Params<'a>) -> Call<'a> {
-    Box::pin(client.query_typed(sql, params))
-}
-
-fn write_lease<'a>(client: &'a Client, sql: &'a str, record: &'a LeaseRecord) -> Call<'a> {
-    Box::pin(async move {
-        let node = &record.node;
-        let params: Params<'_> = &[
-            (&record.name.as_str(), Type::TEXT),
-            (&record.term.as_column(), Type::INT8),
-            (&node.name.as_str(), Type::TEXT),
-            (&node.incarnation.to_string(), Type::TEXT),
-            (&record.claim.to_string(), Type::TEXT),
-            (&i64::try_from(record.renewals).unwrap_or(i64::MAX), Type::INT8),
-            (&node.machine, Type::TEXT),
-            (&i64::from(node.pid), Type::INT8),
-            (&record.kind, Type::TEXT),
-            (&record.backend, Type::TEXT),
-            (&moment(record.acquired_at), Type::TIMESTAMPTZ),
-            (&moment(record.renewed_at), Type::TIMESTAMPTZ),
-            (&moment(record.expires_at), Type::TIMESTAMPTZ),
-            (&record.released_at.map(moment), Type::TIMESTAMPTZ),
-            (&record.revoked_at.map(moment), Type::TIMESTAMPTZ),
-            (&record.presence.as_ref().map(|presence| presence.session.to_string()), Type::TEXT),
-            (&record.presence.as_ref().map(|presence| trust_millis(presence.trust)), Type::INT4),
-        ];
-        client.execute_typed(sql, params).await.map(|_| Vec::new())
-    })
-}
-
-fn add_history<'a>(client: &'a Client, sql: &'a str, change: &'a Change) -> Call<'a> {
-    Box::pin(async move {
-        let node = &change.node;
-        let params: Params<'_> = &[
-            (&change.name.as_str(), Type::TEXT),
-            (&change.term.as_column(), Type::INT8),
-            (&change.cause.as_str(), Type::TEXT),
-            (&node.name.as_str(), Type::TEXT),
-            (&node.incarnation.to_string(), Type::TEXT),
-            (&node.machine, Type::TEXT),
-            (&i64::from(node.pid), Type::INT8),
-            (&moment(change.at), Type::TIMESTAMPTZ),
-        ];
-        client.execute_typed(sql, params).await.map(|_| Vec::new())
-    })
-}
-
-fn add_audit<'a>(client: &'a Client, sql: &'a str, audit: &'a Audit<'a>) -> Call<'a> {
-    Box::pin(async move {
-        let params: Params<'_> = &[
-            (&audit.actor, Type::TEXT),
-            (&audit.action, Type::TEXT),
-            (&audit.subject, Type::TEXT),
-            (&audit.detail, Type::TEXT),
-        ];
-        client.execute_typed(sql, params).await.map(|_| Vec::new())
-    })
 }

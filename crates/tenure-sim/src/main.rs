@@ -10,7 +10,7 @@ use tenure_sim::{Failure, Rule, Tally, find_without, run, run_without};
 const HELP: &str = "\
 Runs the deterministic simulator.
 
-Usage: tenure-sim [--seeds N] [--from S] [--rule NAME | --scenario NUMBER]
+Usage: tenure-sim [--seeds N] [--from S] [--rule NAME] [--scenario NUMBER]
        tenure-sim --rules [--seeds N] [--from S]
 
   --seeds N          how many seeds (1000)
@@ -105,7 +105,8 @@ fn seeds(options: &Options) -> ExitCode {
 
 fn one(options: &Options, seed: u64) -> Result<Tally, Failure> {
     match (options.scenario, options.rule) {
-        (Some(scenario), _) => scenario.run(seed).map(|()| Tally::default()),
+        (Some(scenario), None) => scenario.run(seed).map(|()| Tally::default()),
+        (Some(scenario), Some(rule)) => scenario.run_without(rule, seed).map(|()| Tally::default()),
         (None, Some(rule)) => run_without(rule, seed).map(|report| report.tally),
         (None, None) => run(seed).map(|report| report.tally),
     }

@@ -18,6 +18,8 @@ use crate::output::{self, Failure};
 const TERM_LEAD: Duration = Duration::from_millis(350);
 /// How long to wait for the store's answer to a release before leaving all the same; the ttl does the rest.
 const RELEASE_PATIENCE: Duration = Duration::from_secs(3);
+/// How long the reason of a loss may lag behind the loss.
+const REASON_PATIENCE: Duration = Duration::from_millis(10);
 /// The longest nap, so that the end of trust is seen soon after the machine woke from sleep.
 const NAP_MAX: Duration = Duration::from_millis(200);
 
@@ -143,7 +145,11 @@ impl Watch<'_> {
                         until = later;
                         self.tell_guard(charge, until).await;
                     }
-                    None => until = self.lost(charge, until, &mut asked),
+                    None => {
+                        // Why it is over is known a moment after that it is.
+                        let _ = tokio::time::timeout(REASON_PATIENCE, lost.stopped()).await;
+                        until = self.lost(charge, until, &mut asked);
+                    }
                 },
                 () = lost.stopped(), if self.ending.is_none() => until = self.lost(charge, until, &mut asked),
                 () = guard_ended(&mut self.guard), if self.guard.is_some() => self.guard = None,

@@ -144,6 +144,7 @@ macro_rules! __lease_cases {
                 a03_the_sweep_stamps_only_what_was_forgotten,
                 s04_a_former_recorded_holder_changes_nothing,
                 s15_terms_of_recorded_holdings_rise,
+                s16_a_recording_repeated_keeps_its_term,
                 s01_a_recorded_term_is_a_fence,
                 a_recording_does_not_overwrite_a_held_lease,
             }

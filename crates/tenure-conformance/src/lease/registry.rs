@@ -118,6 +118,17 @@ pub async fn s15_terms_of_recorded_holdings_rise(backend: &dyn Backend) {
     assert!(record(&registry, &entry_for(&entry.name), LONG).await > third);
 }
 
+/// A recording repeated because its answer was lost keeps its term, and adds nothing to the history.
+pub async fn s16_a_recording_repeated_keeps_its_term(backend: &dyn Backend) {
+    let Some(Scene { registry, entry, .. }) = scene(backend).await else { return };
+    let first = record(&registry, &entry, LONG).await;
+    assert_eq!(record(&registry, &entry, LONG).await, first);
+    assert!(registry.touch(&entry, first, LONG).await.expect("touched"));
+    let Some(admin) = backend.admin().await else { return skip(backend, Need::Admin) };
+    let told: Vec<_> = oldest_first(&admin, &entry.name).await.iter().map(|c| (c.term, c.cause)).collect();
+    assert_eq!(told, [(first, Cause::Acquired)]);
+}
+
 /// A recorded term fences writes to this store like a granted one.
 pub async fn s01_a_recorded_term_is_a_fence(backend: &dyn Backend) {
     let Some(Scene { registry, entry, .. }) = scene(backend).await else { return };

@@ -12,3 +12,4 @@ mod docs;
 mod locks;
 mod memory;
 mod own_backend;
+mod skips;

@@ -21,7 +21,7 @@ pub trait LeaseStore: Send + Sync + fmt::Debug {
     /// Extends exactly this grant by its ttl from now, if it still holds.
     async fn renew(&self, grant: &Grant, renewal: &Renewal) -> Result<Renew, StoreError>;
 
-    /// Ends exactly this grant, if it still holds.
+    /// Ends exactly this grant, if nobody has taken over since. A grant whose ttl has ended is stamped as well.
     async fn release(&self, grant: &Grant) -> Result<Release, StoreError>;
 
     /// The lease's row, if there ever was a holder.

@@ -22,7 +22,11 @@ pub trait SessionLocks: Send + Sync + fmt::Debug {
     async fn try_lock(&self, name: &LeaseName) -> Result<Option<Arc<dyn SessionLock>>, StoreError>;
 
     /// Takes the lock, waiting for it at most for `patience`; `None` when someone still has it then.
-    async fn lock(&self, name: &LeaseName, patience: Duration) -> Result<Option<Arc<dyn SessionLock>>, StoreError>;
+    async fn lock(
+        &self,
+        name: &LeaseName,
+        patience: Duration,
+    ) -> Result<Option<Arc<dyn SessionLock>>, StoreError>;
 }
 
 /// A lock that is held. It is given back when the last reference is dropped, and when its session ends.

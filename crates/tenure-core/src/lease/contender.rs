@@ -84,14 +84,18 @@ impl Contender {
             && Some(fallen) == flag.as_ref()
         {
             let trust = holder.presence.as_ref().map_or(Duration::ZERO, |presence| presence.trust);
-            let wait = if off(Rule::WaitOutPresence) { Duration::ZERO } else { PresenceSettings::wait_out(trust) };
+            let wait =
+                if off(Rule::WaitOutPresence) { Duration::ZERO } else { PresenceSettings::wait_out(trust) };
             self.state = State::Suspecting { flag: fallen.clone(), not_before: fell.after(wait) };
             return;
         }
         let look_in = match flag {
             // The flag will wake us; the look at expiry is for a holder that is frozen with its session open.
             Some(_) => holder.expires_in.saturating_add(AFTER_EXPIRY_WATCHED),
-            None => holder.expires_in.saturating_add(AFTER_EXPIRY).min(self.poll.mul_f64(1.0 + 0.2 * jitter.clamp(0.0, 1.0))),
+            None => holder
+                .expires_in
+                .saturating_add(AFTER_EXPIRY)
+                .min(self.poll.mul_f64(1.0 + 0.2 * jitter.clamp(0.0, 1.0))),
         };
         self.state = State::Waiting { flag, look_at: now.after(look_in) };
     }

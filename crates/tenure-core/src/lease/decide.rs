@@ -5,8 +5,8 @@
 //! the same answers by the conformance suite.
 
 use super::{
-    Acquire, Cause, Change, Claim, Fence, FenceCheck, Fenced, Grant, LeaseRecord, Loss, Release, Renew, Renewal,
-    Revoke, Term,
+    Acquire, Cause, Change, Claim, Fence, FenceCheck, Fenced, Grant, LeaseRecord, Loss, Release, Renew,
+    Renewal, Revoke, Term,
 };
 use crate::mutation::{Rule, off};
 use crate::registry::{Entry, Recorded};
@@ -101,7 +101,9 @@ pub fn acquire(
 
 /// A claim repeated after its answer was lost: the same process, the same attempt.
 fn same_claim(record: &LeaseRecord, claim: &Claim) -> bool {
-    record.node.incarnation == claim.node.incarnation && record.claim == claim.id && record.revoked_at.is_none()
+    record.node.incarnation == claim.node.incarnation
+        && record.claim == claim.id
+        && record.revoked_at.is_none()
 }
 
 fn grant_again(record: &LeaseRecord, claim: &Claim, now: StoreTime) -> Decision<Acquire> {
@@ -115,7 +117,11 @@ fn evidence_holds(record: &LeaseRecord, claim: &Claim) -> bool {
     evidence.term == record.term && (evidence.session == presence.session || off(Rule::EvidenceNamesSession))
 }
 
-fn next_term(record: Option<&LeaseRecord>, remembered: Option<Term>, claim: &Claim) -> Result<Term, TermError> {
+fn next_term(
+    record: Option<&LeaseRecord>,
+    remembered: Option<Term>,
+    claim: &Claim,
+) -> Result<Term, TermError> {
     if off(Rule::TermForEver) && record.is_none_or(|r| r.released_at.is_some()) {
         return Ok(Term::FIRST);
     }
@@ -133,8 +139,15 @@ fn next_term(record: Option<&LeaseRecord>, remembered: Option<Term>, claim: &Cla
 }
 
 /// Decides a renewal. A grant that has expired is over even if nobody took the lease since.
-pub fn renew(record: Option<&LeaseRecord>, grant: &Grant, renewal: &Renewal, now: StoreTime) -> Decision<RenewAnswer> {
-    let Some(record) = record else { return Decision::unchanged(RenewAnswer::Is(Renew::Lost(Loss::Unknown))) };
+pub fn renew(
+    record: Option<&LeaseRecord>,
+    grant: &Grant,
+    renewal: &Renewal,
+    now: StoreTime,
+) -> Decision<RenewAnswer> {
+    let Some(record) = record else {
+        return Decision::unchanged(RenewAnswer::Is(Renew::Lost(Loss::Unknown)));
+    };
     if let Some(loss) = record.loss(grant.term, grant.node.incarnation, now)
         && !(off(Rule::RenewByTerm) && record.is_held(now))
     {
@@ -221,6 +234,12 @@ pub fn record(
     if record.is_some_and(|record| record.is_held(now) && record.backend == backend) {
         return Ok(Decision::unchanged(Recorded::NameTaken));
     }
+    // The same holding again, because the first answer was lost: it keeps its term.
+    if let Some(record) = record.filter(|record| record.claim == entry.claim && record.released_at.is_none())
+    {
+        let write = LeaseRecord { renewed_at: now, expires_at: now.after(stale_after), ..record.clone() };
+        return Ok(Decision { outcome: Recorded::At(record.term), write: Some(write), history: Vec::new() });
+    }
     // Whoever granted it says that the former holder is gone; what is left to say here is how that was noticed.
     let gone = record.filter(|record| record.released_at.is_none()).map(|record| {
         let cause = if record.is_held(now) { Cause::Crashed } else { Cause::Expired };
@@ -240,7 +259,11 @@ pub fn record(
         Acquire::Granted(grant) => Recorded::At(grant.term),
         Acquire::Held(_) => Recorded::NameTaken,
     };
-    Ok(Decision { outcome, write: decision.write, history: gone.into_iter().chain(decision.history).collect() })
+    Ok(Decision {
+        outcome,
+        write: decision.write,
+        history: gone.into_iter().chain(decision.history).collect(),
+    })
 }
 
 /// Decides whether a recorded holding still stands in its row, and stamps it as living.
@@ -261,7 +284,12 @@ pub fn touch(
 }
 
 /// Decides the release of a recorded holding.
-pub fn stamp_released(record: Option<&LeaseRecord>, entry: &Entry, term: Term, now: StoreTime) -> Decision<bool> {
+pub fn stamp_released(
+    record: Option<&LeaseRecord>,
+    entry: &Entry,
+    term: Term,
+    now: StoreTime,
+) -> Decision<bool> {
     match recorded(record, entry, term) {
         None => Decision::unchanged(false),
         Some(record) => {
@@ -272,9 +300,7 @@ pub fn stamp_released(record: Option<&LeaseRecord>, entry: &Entry, term: Term, n
 }
 
 fn recorded<'a>(record: Option<&'a LeaseRecord>, entry: &Entry, term: Term) -> Option<&'a LeaseRecord> {
-    record.filter(|record| {
-        record.term == term && record.claim == entry.claim && record.released_at.is_none()
-    })
+    record.filter(|record| record.term == term && record.claim == entry.claim && record.released_at.is_none())
 }
 
 /// Decides whether a row has been forgotten by its recorder: then it is stamped as expired.

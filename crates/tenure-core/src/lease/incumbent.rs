@@ -127,12 +127,16 @@ impl Incumbent {
         let named = self.bound.map(|bound| bound.session);
         let confirmed = self.bound.is_none_or(|bound| bound.confirmed);
         let withdraw = named.is_some() && wanted != named;
-        let announce = wanted.is_some() && !confirmed || wanted.is_some() && named.is_none() && !self.withdrawn;
+        let announce =
+            wanted.is_some() && !confirmed || wanted.is_some() && named.is_none() && !self.withdrawn;
         let due = if withdraw || announce { self.retry_at } else { self.renew_at.max(self.retry_at) };
         if now >= due {
             // From one session to another the row goes by way of none; otherwise it might name either.
             let session = if withdraw { None } else { wanted };
-            return Step::Renew(Renewal { number: self.renewals + 1, presence: session.map(|id| self.announced(id)) });
+            return Step::Renew(Renewal {
+                number: self.renewals + 1,
+                presence: session.map(|id| self.announced(id)),
+            });
         }
         Step::WaitUntil(due.min(deadline).min(self.session_doubt_at(now).unwrap_or(deadline)))
     }

@@ -14,11 +14,19 @@
 //! ([`Incumbent`]) and the one who would like to ([`Contender`]).
 
 mod contender;
+#[cfg(test)]
+mod contender_tests;
 pub mod decide;
+#[cfg(test)]
+mod decide_tests;
 mod fence;
+#[cfg(test)]
+mod fixtures;
 mod grant;
 mod history;
 mod incumbent;
+#[cfg(test)]
+mod incumbent_tests;
 mod name;
 mod presence;
 mod record;

@@ -69,7 +69,9 @@ impl LeaseSettings {
     /// Checks every field, and every pair that must fit together.
     pub fn validate(&self) -> Result<(), SettingsError> {
         let Self { ttl, renew, margin, poll, acquire_delay, .. } = self;
-        check(*ttl >= TTL_MIN && *ttl <= TTL_MAX, || format!("ttl {ttl:?} is not between {TTL_MIN:?} and 24h"))?;
+        check(*ttl >= TTL_MIN && *ttl <= TTL_MAX, || {
+            format!("ttl {ttl:?} is not between {TTL_MIN:?} and 24h")
+        })?;
         check(!renew.is_zero(), || "renew is zero".into())?;
         check(*renew < *ttl / 2, || format!("renew {renew:?} is not below half of ttl {ttl:?}"))?;
         check(*margin >= MARGIN_MIN, || format!("margin {margin:?} is below {MARGIN_MIN:?}"))?;
@@ -113,13 +115,17 @@ impl PresenceSettings {
     fn validate(&self, ttl: Duration, margin: Duration) -> Result<(), SettingsError> {
         let Self { ping, trust, idle_timeout } = self;
         check(*ping >= PING_MIN, || format!("presence ping {ping:?} is below {PING_MIN:?}"))?;
-        check(*ping * 2 <= *trust, || format!("presence ping {ping:?} is above half of presence trust {trust:?}"))?;
+        check(*ping * 2 <= *trust, || {
+            format!("presence ping {ping:?} is above half of presence trust {trust:?}")
+        })?;
         check(*trust < *idle_timeout, || {
             format!("presence trust {trust:?} is not below presence idle_timeout {idle_timeout:?}")
         })?;
         let row_trust = ttl.saturating_sub(margin);
         check(*trust <= row_trust, || {
-            format!("presence trust {trust:?} is above ttl {ttl:?} minus margin {margin:?}: presence would gain nothing")
+            format!(
+                "presence trust {trust:?} is above ttl {ttl:?} minus margin {margin:?}: presence would gain nothing"
+            )
         })
     }
 

@@ -71,7 +71,11 @@ impl fmt::Debug for Flags {
 
 #[async_trait]
 impl Presence for Flags {
-    async fn open(&self, id: Unique, _idle_timeout: Duration) -> Result<Arc<dyn PresenceSession>, StoreError> {
+    async fn open(
+        &self,
+        id: Unique,
+        _idle_timeout: Duration,
+    ) -> Result<Arc<dyn PresenceSession>, StoreError> {
         self.board.state().open.insert(id);
         Ok(Arc::new(Session { id, board: Arc::downgrade(&self.board) }))
     }

@@ -13,7 +13,8 @@ use crate::contract::{Capabilities, LeaseAdmin, LeaseRegistry, LeaseStore, Migra
 use crate::error::StoreError;
 use crate::lease::decide::{self, Decision, RenewAnswer, TermError};
 use crate::lease::{
-    Acquire, Change, Claim, Fence, FenceCheck, Grant, LeaseName, LeaseRecord, Release, Renew, Renewal, Revoke, Term,
+    Acquire, Change, Claim, Fence, FenceCheck, Grant, LeaseName, LeaseRecord, Release, Renew, Renewal,
+    Revoke, Term,
 };
 use crate::registry::{Entry, Recorded};
 use crate::time::StoreTime;
@@ -137,8 +138,8 @@ impl LeaseStore for MemoryStore {
     async fn try_acquire(&self, claim: &Claim) -> Result<Acquire, StoreError> {
         let mut state = self.state();
         let (record, remembered) = (state.leases.get(&claim.name), state.remembered(&claim.name));
-        let decision =
-            decide::acquire(record, remembered, claim, BACKEND, self.now()).map_err(|error| corrupt(&error))?;
+        let decision = decide::acquire(record, remembered, claim, BACKEND, self.now())
+            .map_err(|error| corrupt(&error))?;
         Ok(state.apply(decision))
     }
 

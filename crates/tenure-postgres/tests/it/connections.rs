@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use tenure_core::StoreError;
-use tenure_core::contract::LeaseStore as _;
+use tenure_core::contract::{LeaseAdmin as _, LeaseRegistry as _, LeaseStore as _, Presence as _};
 use tenure_core::lease::{Acquire, Renew};
 use tenure_postgres::PostgresStore;
 
@@ -165,4 +165,44 @@ async fn a_role_without_rights_is_refused() {
     assert!(matches!(error, StoreError::Refused { .. }) && !error.is_transient(), "{error:?}");
     drop(store);
     client.batch_execute(&format!("DROP ROLE {role}")).await.unwrap();
+}
+
+/// The rights that the docs name are enough for everything but migrations.
+#[tokio::test]
+async fn few_rights_are_enough_to_run() {
+    let Some(sandbox) = Sandbox::new(Mode::Direct).await else { return };
+    let role = format!("{}run", sandbox.prefix);
+    let client = sandbox.superuser().await;
+    let grants = format!(
+        "CREATE ROLE {role} LOGIN; GRANT SELECT, INSERT, UPDATE ON {} TO {role}; \
+         GRANT SELECT, INSERT ON {} TO {role}; GRANT INSERT ON {} TO {role}; GRANT SELECT ON {} TO {role}",
+        sandbox.table("leases"),
+        sandbox.table("lease_history"),
+        sandbox.table("audit"),
+        sandbox.table("schema"),
+    );
+    client.batch_execute(&grants).await.unwrap();
+    let (_, address) = sandbox.url.rsplit_once('@').unwrap();
+    let url = format!("postgres://{role}@{address}");
+    let mut options = tenure_postgres::PostgresOptions::from_url(&url).unwrap();
+    options.naming = sandbox.options().naming;
+    let store = PostgresStore::connect(options).await.unwrap();
+    store.prepare().await.unwrap();
+    let grant = granted(store.try_acquire(&claim("job", Duration::from_secs(30))).await.unwrap());
+    let user = crate::sandbox::connect(&url).await;
+    store.fencing().check(&user, &grant.fence()).await.unwrap();
+    store.renew(&grant, &renewal(1)).await.unwrap();
+    store.revoke(&grant.name, "op", false).await.unwrap();
+    store.release(&grant).await.unwrap();
+    store.sweep().await.unwrap();
+    assert_eq!(store.history(None, 10).await.unwrap().len(), 2);
+    let session = store.open(crate::sandbox::unique(), Duration::from_secs(5)).await.unwrap();
+    session.ping().await.unwrap();
+    session.close().await;
+    drop((store, user));
+    let table = |table: &str| sandbox.table(table);
+    let (leases, history, audit, schema) =
+        (table("leases"), table("lease_history"), table("audit"), table("schema"));
+    let sql = format!("REVOKE ALL ON {leases}, {history}, {audit}, {schema} FROM {role}; DROP ROLE {role}");
+    client.batch_execute(&sql).await.unwrap();
 }

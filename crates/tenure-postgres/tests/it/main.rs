@@ -8,8 +8,10 @@
 
 mod connections;
 mod fences;
+mod links;
 mod sandbox;
 mod schema;
 mod secrets;
 mod sessions;
 mod suite;
+mod tls;

@@ -36,21 +36,23 @@ async fn s21_the_probe_tells_a_pooler_from_a_direct_connection() {
 #[tokio::test]
 async fn s21_the_probe_finds_a_pooler_while_many_use_it() {
     let Some(pooled) = Sandbox::empty(Mode::Pooled) else { return };
-    let noise: Vec<_> = (0..6)
-        .map(|_| {
-            let url = pooled.url.clone();
-            tokio::spawn(async move {
-                let client = crate::sandbox::connect(&url).await;
-                loop {
-                    client.batch_execute("SELECT 1").await.unwrap();
-                }
+    for crowd in [1, 3, 9] {
+        let noise: Vec<_> = (0..crowd)
+            .map(|_| {
+                let url = pooled.url.clone();
+                tokio::spawn(async move {
+                    let client = crate::sandbox::connect(&url).await;
+                    loop {
+                        client.batch_execute("SELECT 1").await.unwrap();
+                    }
+                })
             })
-        })
-        .collect();
-    for _ in 0..10 {
-        assert!(pooled.store().await.presence().is_none());
+            .collect();
+        for _ in 0..20 {
+            assert!(pooled.store().await.presence().is_none(), "in a crowd of {crowd}");
+        }
+        noise.iter().for_each(tokio::task::JoinHandle::abort);
     }
-    noise.iter().for_each(tokio::task::JoinHandle::abort);
 }
 
 #[tokio::test]

@@ -19,6 +19,7 @@ mod s26_total_restart;
 use std::time::Duration;
 
 use tenure_core::lease::LeaseSettings;
+use tenure_core::mutation::{Rule, without};
 
 use crate::oracle::Oracle;
 use crate::plan::Plan;
@@ -60,6 +61,11 @@ impl Scenario {
     /// Lives it through with one seed: delays, drift and skew differ, the story is the same.
     pub fn run(&self, seed: u64) -> Result<(), Failure> {
         (self.story)(seed).map_err(|failure| Failure { scenario: Some(self.number), ..failure })
+    }
+
+    /// The same with one rule switched off.
+    pub fn run_without(&self, rule: Rule, seed: u64) -> Result<(), Failure> {
+        without(rule, || self.run(seed)).map_err(|failure| Failure { rule: Some(rule), ..failure })
     }
 }
 

@@ -1,5 +1,6 @@
 //! The directed scenarios, each with some seeds for delays, drift and skew.
 
+use tenure_sim::Rule;
 use tenure_sim::scenarios::Scenario;
 
 macro_rules! scenarios {
@@ -34,4 +35,26 @@ scenarios! {
     s15_terms_rise_for_ever_and_a_regress_is_refused = 15,
     s16_lost_grant_is_learned_by_asking_again = 16,
     s26_total_restart_has_a_leader_within_ttl_and_poll = 26,
+}
+
+/// A story that ends well whatever is broken tells nothing: each notices the absence of the rule that it is about.
+#[test]
+fn a_scenario_fails_without_its_rule() {
+    let rules = [
+        (1, Rule::Fence),
+        (2, Rule::WaitOutPresence),
+        (3, Rule::RenewByTerm),
+        (4, Rule::ReleaseByTerm),
+        (5, Rule::ReleaseByTerm),
+        (6, Rule::TrustFromStart),
+        (8, Rule::StopAtDeadline),
+        (12, Rule::StoreClock),
+        (13, Rule::Margin),
+        (15, Rule::TermForEver),
+    ];
+    for (number, rule) in rules {
+        let scenario = Scenario::numbered(number).unwrap();
+        let noticed = (0..30).any(|seed| scenario.run_without(rule, seed).is_err());
+        assert!(noticed, "scenario {number} does not notice that {rule:?} is off");
+    }
 }

@@ -23,10 +23,6 @@ impl Acts {
         Self { path }
     }
 
-    pub(crate) fn path(&self) -> &str {
-        &self.path
-    }
-
     /// The command that acts until it is ended.
     pub(crate) fn command(&self) -> [&str; 3] {
         [TENURE, "__act", &self.path]

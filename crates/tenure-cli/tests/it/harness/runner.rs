@@ -37,8 +37,13 @@ impl<'a> Run<'a> {
     }
 
     fn new(store: &'a Store, options: &[&str]) -> Self {
-        let run =
-            Self { store, url: store.url().into(), lease: "job".into(), options: vec![], stdin: Stdio::null() };
+        let run = Self {
+            store,
+            url: store.url().into(),
+            lease: "job".into(),
+            options: vec![],
+            stdin: Stdio::null(),
+        };
         run.with(options)
     }
 
