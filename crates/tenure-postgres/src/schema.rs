@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::{Migrated, Schema};
-use tenure_core::naming::Naming;
+use tenure_core::naming::{Identifier, Naming};
 use tokio::time::timeout;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error};
@@ -16,6 +16,7 @@ use crate::statements::{
     COMMIT, MIGRATIONS, ROLLBACK, SCHEMA_EXISTS, SCHEMA_VERSION, Statements, TABLE_EXISTS,
 };
 use crate::store::{PostgresStore, Shared};
+use crate::writing::Params;
 
 /// How long a node waits for another one that migrates, and how long a migration may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -102,7 +103,9 @@ impl Shared {
     async fn version_on(&self, client: &Client) -> Result<u32, StoreError> {
         let explain = |error| store_error(&self.label, error);
         let table = self.statements.schema_table();
-        let there = client.query_typed_one(TABLE_EXISTS, &[(&table, Type::TEXT)]).await.map_err(explain)?;
+        let schema = self.naming.schema.as_ref().map(Identifier::as_str);
+        let params: Params<'_> = &[(&table, Type::TEXT), (&schema, Type::TEXT)];
+        let there = client.query_typed_one(TABLE_EXISTS, params).await.map_err(explain)?;
         if !there.try_get::<_, bool>(0).map_err(explain)? {
             return Ok(0);
         }

@@ -36,8 +36,11 @@ pub(crate) const GREETING: &str = "SELECT current_setting('server_version_num'):
      pg_is_in_recovery(), current_setting('transaction_read_only') = 'on'";
 /// Whether a schema is there.
 pub(crate) const SCHEMA_EXISTS: &str = "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1";
-/// Whether a table is there.
-pub(crate) const TABLE_EXISTS: &str = "SELECT to_regclass($1) IS NOT NULL";
+/// Whether a table is there. Asks the catalogue itself: `to_regclass` answers from a cache that a wait for an advisory
+/// lock does not refresh, and so would overlook a table that was made meanwhile.
+pub(crate) const TABLE_EXISTS: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_class AS c \
+     JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace \
+     WHERE c.relname = $1 AND n.nspname = ANY (CASE WHEN $2 IS NULL THEN current_schemas(false) ELSE ARRAY[$2::name] END))";
 /// The schema in which a table without one would be created.
 pub(crate) const CURRENT_SCHEMA: &str = "SELECT coalesce(current_schema()::text, '')";
 pub(crate) const BEGIN: &str = "BEGIN";
@@ -153,8 +156,9 @@ impl Statements {
         self.naming.schema.as_ref().map(|schema| format!("CREATE SCHEMA IF NOT EXISTS \"{schema}\""))
     }
 
+    /// The bare name of the table that tells the version.
     pub(crate) fn schema_table(&self) -> String {
-        self.naming.table("schema")
+        format!("{}schema", self.naming.prefix)
     }
 
     pub(crate) fn migration(&self, migration: &Migration) -> String {

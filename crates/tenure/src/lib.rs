@@ -37,7 +37,7 @@ pub use tenure_core as core;
 pub use tenure_core::StoreError;
 pub use tenure_core::id::{Node, NodeName};
 pub use tenure_core::lease::{
-    Fence, FenceError, Holder, LeaseName, LeaseSettings, Loss, PresenceSettings, Release, Term,
+    Fence, FenceError, Fenced, Holder, LeaseName, LeaseSettings, Loss, PresenceSettings, Release, Term,
 };
 pub use tenure_core::registry::Classifier;
 

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tenure::core::lease::{LeaseSettings, PresenceSettings};
-use tenure::{Acquired, Fence, Lease, Leases, Stop, local_node};
+use tenure::{Acquired, Fence, Lease, LeaseError, Leases, Stop, local_node};
 
 use crate::args::{Global, RunArgs};
 use crate::output::{self, Failure};
@@ -116,6 +116,11 @@ async fn acquire(
                 return Ok(Wait::GaveUp(1));
             }
             voice.say(event, &format!("{text}; waiting"));
+        }
+        // The store was there when it was opened: it will be back.
+        Err(LeaseError::Store(error)) if error.is_transient() && args.wait != Some(Duration::ZERO) => {
+            let event = json!({ "event": "waiting", "lease": lease.name(), "reason": error.to_string() });
+            voice.say(event, &format!("{error}; waiting"));
         }
         Err(error) => return Err(error.into()),
     }

@@ -121,7 +121,7 @@ impl Incumbent {
         }
         let deadline = self.trusted_until();
         if self.in_flight.is_some() {
-            return Step::WaitUntil(deadline);
+            return Step::WaitUntil(self.watchdog_at().map_or(deadline, |at| at.min(deadline)));
         }
         let wanted = self.wanted_session(now);
         let named = self.bound.map(|bound| bound.session);
@@ -147,7 +147,9 @@ impl Incumbent {
         let session = renewal.presence.as_ref().map(|announced| announced.session);
         self.in_flight = Some(InFlight { started: now, session });
         if let (Some(id), None) = (session, self.bound) {
-            let ping = self.session.map_or(now, |session| session.ping);
+            // A session that was lost in this very moment has no ping that could be trusted.
+            let never = Monotonic::from_origin(Duration::ZERO);
+            let ping = self.session.map_or(never, |session| session.ping);
             self.bound = Some(Bound { session: id, ping, confirmed: false });
         }
     }
@@ -199,6 +201,11 @@ impl Incumbent {
         }
     }
 
+    /// Notes that the store refused the fence of this grant: the first refusal ends it.
+    pub fn fenced(&mut self, loss: Loss) {
+        self.over.get_or_insert(loss);
+    }
+
     /// Notes that the guarded work moved on; only of interest with a watchdog.
     pub fn progressed(&mut self, now: Monotonic) {
         self.progress_at = now;
@@ -211,7 +218,7 @@ impl Incumbent {
         }
         if now >= self.trusted_until() && !off(Rule::StopAtDeadline) {
             self.over = Some(Loss::TrustEnded);
-        } else if self.settings.watchdog.is_some_and(|limit| now >= self.progress_at.after(limit)) {
+        } else if self.watchdog_at().is_some_and(|at| now >= at) {
             self.over = Some(Loss::Stalled);
         }
     }
@@ -245,8 +252,12 @@ impl Incumbent {
     /// The next moment at which the wanted session may change by itself, or the watchdog may bite.
     fn session_doubt_at(&self, now: Monotonic) -> Option<Monotonic> {
         let doubt = self.session.map(|session| self.doubt_at(&session)).filter(|at| *at > now);
-        let watchdog = self.settings.watchdog.map(|limit| self.progress_at.after(limit));
-        doubt.into_iter().chain(watchdog).min()
+        doubt.into_iter().chain(self.watchdog_at()).min()
+    }
+
+    /// When work that shows no progress costs the lease.
+    fn watchdog_at(&self) -> Option<Monotonic> {
+        self.settings.watchdog.map(|limit| self.progress_at.after(limit))
     }
 
     fn settle_presence(&mut self, session: Option<Unique>) {

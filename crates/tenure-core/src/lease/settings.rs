@@ -30,8 +30,8 @@ pub struct LeaseSettings {
     pub ttl: Duration,
     /// How often it is renewed; less than half the ttl, so that one lost renewal is harmless. 2 s.
     pub renew: Duration,
-    /// How long before the ttl the holder stops trusting itself. Covers clocks of different rate: at `margin / ttl`
-    /// they may differ by 8 % with the defaults. 500 ms.
+    /// How long before the ttl the holder stops trusting itself. Covers clocks of different rate: the holder's and the
+    /// store's may differ by `margin / ttl`, which is 8 % with the defaults. At least a 200th of the ttl. 500 ms.
     pub margin: Duration,
     /// How often `acquire` tries again before it answers that the lease is held. 0.
     pub acquire_retries: u32,
@@ -52,12 +52,13 @@ impl Default for LeaseSettings {
 }
 
 impl LeaseSettings {
-    /// The settings that go with a ttl: renewal at a third of it, margin at a twelfth.
+    /// The settings that go with a ttl: renewal at a third of it, margin at a twelfth, but not above 500 ms unless the
+    /// ttl is so long that clocks need more.
     pub fn with_ttl(ttl: Duration) -> Self {
         Self {
             ttl,
             renew: ttl / 3,
-            margin: (ttl / 12).min(Duration::from_millis(500)),
+            margin: (ttl / 12).min(Duration::from_millis(500)).max(ttl / 100),
             acquire_retries: 0,
             acquire_delay: Duration::from_millis(500),
             poll: Duration::from_millis(2250),
@@ -75,6 +76,9 @@ impl LeaseSettings {
         check(!renew.is_zero(), || "renew is zero".into())?;
         check(*renew < *ttl / 2, || format!("renew {renew:?} is not below half of ttl {ttl:?}"))?;
         check(*margin >= MARGIN_MIN, || format!("margin {margin:?} is below {MARGIN_MIN:?}"))?;
+        check(*margin >= *ttl / 200, || {
+            format!("margin {margin:?} is below a 200th of ttl {ttl:?}: clocks of different rate need more")
+        })?;
         check(*margin < *renew, || format!("margin {margin:?} is not below renew {renew:?}"))?;
         check(!poll.is_zero(), || "poll is zero".into())?;
         check(!acquire_delay.is_zero(), || "acquire_delay is zero".into())?;
@@ -166,6 +170,8 @@ mod tests {
         assert!(refusal(|s| s.ttl = Duration::from_millis(999)).contains("ttl 999ms"));
         let renew = refusal(|s| s.renew = Duration::from_secs(3));
         assert!(renew.contains("renew 3s") && renew.contains("ttl 6s"), "{renew}");
+        let drift = refusal(|s| s.margin = Duration::from_millis(25));
+        assert!(drift.contains("margin 25ms") && drift.contains("ttl 6s"), "{drift}");
         let margin = refusal(|s| s.margin = Duration::from_secs(2));
         assert!(margin.contains("margin 2s") && margin.contains("renew 2s"), "{margin}");
         let ping = refusal(|s| s.presence.as_mut().unwrap().ping = Duration::from_millis(400));

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tenure_core::StoreError;
 use tenure_core::contract::{LeaseAdmin as _, LeaseStore as _};
-use tenure_core::lease::{FenceError, Loss, Release, Renew, Term};
+use tenure_core::lease::{FenceError, Loss, Release, Renew};
 
 use crate::sandbox::{Mode, Sandbox, claim, granted, renewal};
 
@@ -145,6 +145,7 @@ async fn the_statement_can_be_read_without_our_code() {
 #[tokio::test]
 async fn a_fence_is_checked_in_a_transaction_of_sqlx() {
     use sqlx::Connection as _;
+    use tenure_core::lease::Term;
 
     for mode in [Mode::Direct, Mode::Pooled] {
         let Some(sandbox) = Sandbox::new(mode).await else { return };

@@ -34,6 +34,26 @@ async fn s39_pooled_many_nodes_migrate_at_once_and_one_does_it() {
     many_nodes_migrate_at_once_and_one_does_it(Mode::Pooled).await;
 }
 
+/// The node that waited sees what was made meanwhile, although its own connection has once found nothing there.
+#[tokio::test]
+async fn s39_a_node_that_waited_for_another_finds_its_work_done() {
+    let Some(sandbox) = Sandbox::empty(Mode::Direct) else { return };
+    let mut options = sandbox.options();
+    options.max_connections = 1;
+    let store = PostgresStore::connect(options).await.unwrap();
+    assert!(matches!(store.verify_schema().await, Err(StoreError::SchemaMissing { .. })));
+    let other = sandbox.superuser().await;
+    // The number under which migrations queue is part of the contract between versions: "tenure" in ASCII.
+    other.batch_execute("SELECT pg_advisory_lock(x'74656e757265'::bigint)").await.unwrap();
+    let script = store.migrations();
+    let waiting = tokio::spawn(async move { store.migrate().await });
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    assert!(!waiting.is_finished());
+    other.batch_execute(&script).await.unwrap();
+    other.batch_execute("SELECT pg_advisory_unlock_all()").await.unwrap();
+    assert_eq!(waiting.await.unwrap().unwrap(), Migrated { from: 1, to: 1 });
+}
+
 #[tokio::test]
 async fn s39_an_old_program_refuses_a_newer_schema() {
     let Some(sandbox) = Sandbox::new(Mode::Direct).await else { return };

@@ -12,7 +12,6 @@ mod presence;
 mod processes;
 mod rows;
 mod schema;
-mod zz_numbers;
 
 /// Catalogue 5.1: what every backend must pass.
 mod conformance {

@@ -102,6 +102,7 @@ impl Keeper {
                 Event::Raised(raised) => self.raised(raised),
                 Event::Session(state) => self.session_changed(state),
                 Event::Order(Order::Progress) => self.incumbent.progressed(self.clock.now()),
+                Event::Order(Order::Fenced(loss)) => self.incumbent.fenced(loss),
                 Event::Order(Order::Leave(answer)) => return self.leave(Some(answer)).await,
                 Event::Abandoned => return self.leave(None).await,
             }
@@ -195,10 +196,10 @@ impl Keeper {
     /// knows when that is; to release before would let the next holder in while this one is still winding up.
     async fn lose(mut self, loss: Loss) {
         tracing::warn!(lease = %self.grant.name, term = %self.grant.term, reason = %loss, "lease lost");
-        self.seat.end(loss);
+        self.seat.lose(loss);
         loop {
             match self.seat.orders.recv().await {
-                Some(Order::Progress) => {}
+                Some(Order::Progress | Order::Fenced(_)) => {}
                 Some(Order::Leave(answer)) => return self.leave(Some(answer)).await,
                 None => return self.leave(None).await,
             }
@@ -208,7 +209,7 @@ impl Keeper {
     /// The holder leaves: stop first, then release.
     async fn leave(mut self, answer: Option<oneshot::Sender<Result<Release, LeaseError>>>) {
         if self.incumbent.loss().is_none() {
-            self.seat.end(Loss::Released);
+            self.seat.leave();
         }
         let released = self.give_back().await;
         tracing::info!(lease = %self.grant.name, term = %self.grant.term, ?released, "lease released");

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tenure_core::contract::{Capabilities, LeaseStore};
 use tenure_core::id::{Node, Unique};
 use tenure_core::lease::{
-    Acquire, Claim, Contender, Fence, Grant, Holder, LeaseName, LeaseSettings, Loss, Release, Term,
+    Acquire, Claim, Contender, Fence, Fenced, Grant, Holder, LeaseName, LeaseSettings, Loss, Release, Term,
 };
 use tenure_core::registry::Classifier;
 use tenure_core::time::{Clock, Monotonic};
@@ -197,6 +197,15 @@ impl Lease {
     pub fn fence(&self) -> Option<Fence> {
         let seat = self.handle.seat();
         seat.is_alive(self.handle.now()).then(|| seat.fence()).flatten()
+    }
+
+    /// Tells that a store refused the fence of the present holding: it ends at once, and is told as any loss. A refusal
+    /// of an earlier fence changes nothing.
+    pub fn fenced(&self, fenced: &Fenced) {
+        let seat = self.handle.seat();
+        if seat.fence().as_ref() == Some(&fenced.fence) {
+            seat.fenced(fenced.loss.clone());
+        }
     }
 
     /// Tells the watchdog that the work under this lease moves on.

@@ -18,6 +18,8 @@ pub(super) enum Order {
     Leave(oneshot::Sender<Result<Release, LeaseError>>),
     /// The work moved on.
     Progress,
+    /// The store refused the fence of this holding.
+    Fenced(Loss),
 }
 
 /// One holding, seen from the outside.
@@ -87,6 +89,12 @@ impl Seat {
         let _ = self.orders.send(Order::Progress);
     }
 
+    /// The clock of trust stops at once; the keeper does the rest.
+    pub(super) fn fenced(&self, loss: Loss) {
+        self.lost.stop();
+        let _ = self.orders.send(Order::Fenced(loss));
+    }
+
     pub(super) fn trust(&self) -> TrustWatch {
         TrustWatch { trusted_until: self.trusted_until.clone(), lost: self.lost.clone() }
     }
@@ -109,14 +117,21 @@ impl fmt::Debug for Seat {
 }
 
 impl SeatKeeper {
-    /// Makes the end known: first that it is over, then why, then to the handlers.
-    pub(super) fn end(&self, loss: Loss) {
+    /// Makes a loss known: first that it is over, then why, then to the handlers.
+    pub(super) fn lose(&self, loss: Loss) {
+        self.end(loss.clone());
+        self.handlers.call(&loss);
+    }
+
+    /// Ends the holding without a word to the handlers: its user left by himself.
+    pub(super) fn leave(&self) {
+        self.end(Loss::Released);
+    }
+
+    fn end(&self, loss: Loss) {
         self.trusted_until.send_replace(OVER);
-        *self.loss.lock().unwrap_or_else(PoisonError::into_inner) = Some(loss.clone());
+        *self.loss.lock().unwrap_or_else(PoisonError::into_inner) = Some(loss);
         self.lost.stop();
-        if loss != Loss::Released {
-            self.handlers.call(&loss);
-        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tenure::core::contract::{LeaseAdmin, LeaseStore};
 use tenure::core::lease::{Cause, FenceCheck};
-use tenure::{Acquired, Lease, LeaseError, LeaseName, Loss, Release, Stop};
+use tenure::{Acquired, Lease, LeaseError, LeaseName, LeaseSettings, Loss, Release, Stop};
 
 use crate::faulty::{Faulty, quick};
 
@@ -29,6 +29,17 @@ fn losses(lease: &Lease) -> Arc<Mutex<Vec<Loss>>> {
     let sink = seen.clone();
     lease.on_lost(move |loss| sink.lock().unwrap().push(loss.clone()));
     seen
+}
+
+/// The handlers run right after the signal: waits until they have told of so many losses.
+async fn told(lost: &Mutex<Vec<Loss>>, count: usize) -> Vec<Loss> {
+    within(async {
+        while lost.lock().unwrap().len() < count {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    lost.lock().unwrap().clone()
 }
 
 #[tokio::test]
@@ -111,7 +122,7 @@ async fn s08_without_renewals_it_stops_before_the_ttl_and_releases_only_when_tol
     within(lease.lost().stopped()).await;
     assert!(started.elapsed() >= Duration::from_millis(600), "not before trust has ended");
     assert!(!lease.check_alive());
-    assert_eq!(*lost.lock().unwrap(), [Loss::TrustEnded]);
+    assert_eq!(told(&lost, 1).await, [Loss::TrustEnded]);
     assert!(store.row("job").await.released_at.is_none(), "the work may still be winding up");
     store.down.store(false, Ordering::SeqCst);
     assert_eq!(lease.release().await.unwrap(), Release::Released);
@@ -140,6 +151,23 @@ async fn s16_a_grant_in_doubt_is_given_back() {
 }
 
 #[tokio::test]
+async fn s01_the_first_refused_write_ends_the_holding() {
+    let store = Faulty::new(true);
+    let lease = store.node("a").lease("job", quick()).unwrap();
+    let lost = losses(&lease);
+    granted(&lease).await;
+    let fence = lease.fence().unwrap();
+    store.inner.revoke(lease.name(), "test", true).await.unwrap();
+    let FenceCheck::Refused(fenced) = store.inner.check(&fence) else { panic!("the fence holds") };
+    lease.fenced(&fenced);
+    assert!(!lease.check_alive(), "at once, without waiting for a renewal");
+    assert_eq!(told(&lost, 1).await, [Loss::Released]);
+    granted(&lease).await;
+    lease.fenced(&fenced);
+    assert!(lease.check_alive(), "an old refusal harms no later holding");
+}
+
+#[tokio::test]
 async fn s18_a_watchdog_gives_up_the_lease_of_stalled_work() {
     let store = Faulty::new(true);
     let mut settings = quick();
@@ -154,7 +182,7 @@ async fn s18_a_watchdog_gives_up_the_lease_of_stalled_work() {
     }
     assert!(lease.check_alive());
     within(lease.lost().stopped()).await;
-    assert_eq!(*lost.lock().unwrap(), [Loss::Stalled]);
+    assert_eq!(told(&lost, 1).await, [Loss::Stalled]);
 }
 
 #[tokio::test]
@@ -172,7 +200,7 @@ async fn s24_every_loss_is_told_once_and_in_order() {
         within(lease.lost().stopped()).await;
         lease.release().await.unwrap();
     }
-    assert_eq!(*lost.lock().unwrap(), [Loss::Revoked, Loss::Revoked, Loss::Revoked]);
+    assert_eq!(told(&lost, 3).await, [Loss::Revoked, Loss::Revoked, Loss::Revoked]);
     let causes: Vec<Cause> =
         store.inner.history(None, 10).await.unwrap().iter().map(|change| change.cause).collect();
     assert_eq!(causes, [Cause::Resigned, Cause::Acquired].repeat(3));
@@ -183,9 +211,8 @@ async fn s25_a_release_hands_over_at_once_by_presence_and_by_polling_without() {
     for presence in [true, false] {
         let store = Faulty::new(presence);
         let (a, b) = (store.node("a"), store.node("b"));
-        let mut slow = quick();
-        slow.poll = if presence { Duration::from_secs(60) } else { Duration::from_millis(100) };
-        slow.ttl = Duration::from_secs(60);
+        let poll = if presence { Duration::from_secs(60) } else { Duration::from_millis(100) };
+        let slow = LeaseSettings { poll, ..LeaseSettings::with_ttl(Duration::from_secs(60)) };
         let (one, two) = (a.lease("job", slow.clone()).unwrap(), b.lease("job", slow).unwrap());
         granted(&one).await;
         while presence && store.row("job").await.presence.is_none() {

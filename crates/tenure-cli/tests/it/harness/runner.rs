@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdin, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use nix::sys::signal::Signal;
@@ -140,6 +140,11 @@ impl Runner {
         Self { child, heard }
     }
 
+    /// Also after a listener failed: what it heard until then is worth reading.
+    fn heard(&self) -> MutexGuard<'_, Heard> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(crate) fn pid(&self) -> Pid {
         Pid::from_raw(i32::try_from(self.child.id()).unwrap())
     }
@@ -156,7 +161,7 @@ impl Runner {
 
     /// Every event of this kind so far.
     pub(crate) fn events(&self, kind: &str) -> Vec<Value> {
-        let heard = self.heard.lock().unwrap();
+        let heard = self.heard();
         heard.events.iter().filter(|event| event["event"] == kind).cloned().collect()
     }
 
@@ -171,8 +176,7 @@ impl Runner {
             if let Some(event) = self.events(kind).get(nth - 1) {
                 return Some(event.clone());
             }
-            let heard = self.heard.lock().unwrap();
-            assert!(heard.open > 0, "ended without having been {kind}: {heard:?}");
+            assert!(self.heard().open > 0, "ended without having been {kind}");
             None
         };
         wait_for(&format!("event {kind} number {nth}"), look)
@@ -180,11 +184,11 @@ impl Runner {
 
     /// What the command wrote to standard output.
     pub(crate) fn lines(&self) -> Vec<String> {
-        self.heard.lock().unwrap().lines.clone()
+        self.heard().lines.clone()
     }
 
     pub(crate) fn stderr(&self) -> String {
-        self.heard.lock().unwrap().stderr.clone()
+        self.heard().stderr.clone()
     }
 
     pub(crate) fn take_stdin(&mut self) -> ChildStdin {
@@ -198,7 +202,7 @@ impl Runner {
     /// Waits for its end, and for all that it wrote; the exit code as a shell gives it.
     pub(crate) fn exit(&mut self) -> i32 {
         let status = wait_for("the end of tenure", || self.child.try_wait().expect("a status"));
-        wait_for("all that tenure wrote", || (self.heard.lock().unwrap().open == 0).then_some(()));
+        wait_for("all that tenure wrote", || (self.heard().open == 0).then_some(()));
         code(status)
     }
 }
@@ -220,7 +224,7 @@ impl Drop for Runner {
         }
         let _ = self.child.wait();
         if thread::panicking() {
-            eprintln!("{:#?}", self.heard.lock().unwrap());
+            eprintln!("{:#?}", self.heard());
         }
     }
 }
