@@ -70,7 +70,7 @@ impl LeaseStore for SqliteStore {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let mut notes = vec!["a frozen process keeps its file lock: its ttl decides".to_owned()];
+        let mut notes = Vec::new();
         if self.clocks().read().steady.is_none() {
             notes.push(
                 "no steady clock is shared here: a step of the wall clock moves the end of leases".to_owned(),

@@ -119,7 +119,7 @@ async fn open_sqlite(url: &str, options: OpenOptions) -> Result<Database, OpenEr
 
     let mut sqlite = SqliteOptions::from_url(url)?;
     sqlite.naming = options.naming;
-    sqlite.create = options.create;
+    sqlite.create &= options.create;
     connected(SqliteStore::connect(sqlite)).await
 }
 

@@ -7,3 +7,4 @@ mod faulty;
 mod lease;
 mod locks;
 mod record;
+mod suite;
