@@ -124,11 +124,9 @@ impl Guard {
         self.tell(format!("until {}\n", until.since_origin().as_micros())).await
     }
 
-    /// Tells that the command is gone, and waits for the guard to go too.
+    /// The command is gone: there is nothing left to guard. Not asked but killed, for it may be stopped itself.
     pub(super) async fn dismiss(mut self) {
-        if self.tell("done\n".into()).await.is_ok() {
-            let _ = self.child.wait().await;
-        }
+        let _ = self.child.kill().await;
     }
 
     /// Waits until the guard ends on its own, which it does only after ending the command, or when someone kills it.

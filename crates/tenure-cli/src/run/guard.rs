@@ -1,10 +1,10 @@
 //! The guard: a process that can end the command when tenure cannot.
 //!
 //! It reads lines from its standard input: `child PID` names the process group, `until MICROS` says how long trust
-//! lasts on the machine's steady clock, `done` says that the command is gone. When time is up, or the pipe closes without
-//! `done`, it kills the group. It does nothing else, so that nothing else can go wrong with it.
+//! lasts on the machine's steady clock. When time is up, or the pipe closes, it kills the group. It does nothing else, so
+//! that nothing else can go wrong with it; tenure kills it when the command is gone.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, read};
 use tenure::SteadyClock;
 use tenure::core::time::{Clock, Monotonic};
 
@@ -30,24 +30,27 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 struct Charge {
     group: Option<Pid>,
     until: Option<Monotonic>,
-    done: bool,
 }
 
 pub(super) fn main() -> ExitCode {
     let mut charge = Charge::default();
     let mut unread = Vec::new();
     loop {
-        match wait_for_input(charge.until) {
-            Ok(false) => {}
-            Ok(true) => match read_lines(&mut unread, &mut charge) {
+        let left = charge.until.map_or(LOOK_EVERY, |until| SteadyClock.now().until(until.before(LEAD)));
+        // Everything that was said comes before the clock: a guard that was stopped for a while finds its pipe full of
+        // deadlines that have passed, and the last one is the one that counts.
+        let mut patience = left.min(LOOK_EVERY);
+        loop {
+            match readable(patience) {
+                Ok(false) => break,
                 Ok(true) => {}
+                Err(_) => return end(&charge),
+            }
+            match read_lines(&mut unread, &mut charge) {
+                Ok(true) => patience = Duration::ZERO,
                 // The pipe is closed: tenure is gone.
                 Ok(false) | Err(_) => return end(&charge),
-            },
-            Err(_) => return end(&charge),
-        }
-        if charge.done {
-            return ExitCode::SUCCESS;
+            }
         }
         if charge.until.is_some_and(|until| SteadyClock.now() >= until.before(LEAD)) {
             return end(&charge);
@@ -55,11 +58,10 @@ pub(super) fn main() -> ExitCode {
     }
 }
 
-/// Waits until there is something to read, time is up, or it is time to look at the clock again.
-fn wait_for_input(until: Option<Monotonic>) -> Result<bool, Errno> {
-    let left = until.map_or(LOOK_EVERY, |until| SteadyClock.now().until(until.before(LEAD)).min(LOOK_EVERY));
+/// Whether there is something to read, or comes within `patience`.
+fn readable(patience: Duration) -> Result<bool, Errno> {
     // Rounded up: a timeout that ends a little early would only be a busy wait.
-    let millis = u16::try_from(left.as_micros().div_ceil(1000)).unwrap_or(u16::MAX);
+    let millis = u16::try_from(patience.as_micros().div_ceil(1000)).unwrap_or(u16::MAX);
     let input = io::stdin();
     let mut watched = [PollFd::new(input.as_fd(), PollFlags::POLLIN)];
     match poll(&mut watched, PollTimeout::from(millis)) {
@@ -69,10 +71,11 @@ fn wait_for_input(until: Option<Monotonic>) -> Result<bool, Errno> {
     }
 }
 
-/// Takes in what there is; false at the end of the pipe.
+/// Takes in one piece of what there is; false at the end of the pipe.
 fn read_lines(unread: &mut Vec<u8>, charge: &mut Charge) -> io::Result<bool> {
     let mut buffer = [0; 4096];
-    let count = io::stdin().read(&mut buffer)?;
+    // Straight from the pipe: what the standard library has read ahead would be invisible to `poll`.
+    let count = read(io::stdin(), &mut buffer)?;
     unread.extend_from_slice(&buffer[..count]);
     while let Some(end) = unread.iter().position(|byte| *byte == b'\n') {
         let line: Vec<u8> = unread.drain(..=end).collect();
@@ -92,14 +95,13 @@ fn obey(line: &str, charge: &mut Charge) -> io::Result<()> {
             let micros = micros.parse().map(Duration::from_micros);
             charge.until = micros.ok().map(Monotonic::from_origin);
         }
-        ("done", _) => charge.done = true,
         _ => {}
     }
     Ok(())
 }
 
 fn end(charge: &Charge) -> ExitCode {
-    if let Some(group) = charge.group.filter(|_| !charge.done) {
+    if let Some(group) = charge.group {
         // Fails only when the group is gone already.
         let _ = killpg(group, Signal::SIGKILL);
     }

@@ -7,14 +7,14 @@ use std::io::Write as _;
 use tenure_core::StoreError;
 use tenure_postgres::{PostgresOptions, PostgresStore};
 
-use crate::sandbox::{Mode, Sandbox};
+use crate::sandbox::{Mode, Sandbox, say};
 
 /// The server's own certificate as a file to trust; `None`, said aloud, where the server has none.
 async fn certificate(sandbox: &Sandbox) -> Option<std::path::PathBuf> {
     let client = sandbox.superuser().await;
     let on: String = client.query_one("SHOW ssl", &[]).await.unwrap().get(0);
     if on != "on" {
-        eprintln!("THE TEST SERVER HAS NO TLS: tests of TLS pass without having been run");
+        say("THE TEST SERVER HAS NO TLS: tests of TLS pass without having been run");
         return None;
     }
     let sql = "SELECT pg_read_file(current_setting('ssl_cert_file'))";
