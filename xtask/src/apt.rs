@@ -16,6 +16,7 @@ struct Need {
 
 const NEEDS: &[Need] = &[
     Need { package: "postgresql", present: || postgres_bin().is_some() },
+    Need { package: "openssl", present: || find_program("openssl").is_some() },
     Need { package: "pgbouncer", present: || find_program("pgbouncer").is_some() },
 ];
 

@@ -88,7 +88,22 @@ fn init(bin: &Path, data: &Path, account: Account, dir: &Path) -> Result<()> {
         .args(["-A", "trust", "-U", "postgres", "--no-sync", "-E", "UTF8", "--locale=C", "-D"])
         .arg(data);
     output(initdb)?;
+    certify(data, account, dir)?;
     fs::write(data.join("pg_hba.conf"), HBA).map_err(|error| format!("cannot write pg_hba.conf: {error}"))
+}
+
+/// Makes a certificate for `localhost` that is not itself an authority, so that TLS can be tried.
+fn certify(data: &Path, account: Account, dir: &Path) -> Result<()> {
+    let mut openssl = account.command(Path::new("openssl"));
+    openssl
+        .current_dir(dir)
+        .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", "/CN=localhost"])
+        .args(["-addext", "subjectAltName=DNS:localhost", "-addext", "basicConstraints=critical,CA:FALSE"])
+        .arg("-keyout")
+        .arg(data.join("server.key"))
+        .arg("-out")
+        .arg(data.join("server.crt"));
+    output(openssl).map(drop)
 }
 
 fn settings(port: u16, durability: Durability) -> Vec<String> {
@@ -98,6 +113,7 @@ fn settings(port: u16, durability: Durability) -> Vec<String> {
         // A path under a temporary directory may be too long for a socket.
         "unix_socket_directories=".to_owned(),
         "max_connections=300".to_owned(),
+        "ssl=on".to_owned(),
     ];
     if durability == Durability::Fast {
         settings.extend(["fsync=off".to_owned(), "full_page_writes=off".to_owned()]);

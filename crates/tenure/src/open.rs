@@ -106,11 +106,17 @@ pub async fn open(url: &str, options: OpenOptions) -> Result<Database, OpenError
         "memory" => Ok(Database::new(MemoryStore::new(Arc::new(SteadyStoreClock::start())))),
         "sqlite" => open_sqlite(url, options).await,
         "postgres" | "postgresql" => open_postgres(url, options).await,
-        other => {
-            let scheme = other.chars().filter(|c| !c.is_control()).take(40).collect();
-            Err(OpenError::UnknownScheme { scheme })
-        }
+        other => Err(unknown_scheme(other)),
     }
+}
+
+/// Repeats only what looks like a scheme: a connection string of another kind may hold a password before its first colon.
+fn unknown_scheme(text: &str) -> OpenError {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "+.-".contains(c);
+    if text.is_empty() || text.len() > 20 || !text.chars().all(plain) {
+        return OpenError::NoScheme;
+    }
+    OpenError::UnknownScheme { scheme: text.to_owned() }
 }
 
 #[cfg(feature = "sqlite")]
@@ -167,9 +173,6 @@ pub fn migrations(url: &str, naming: &Naming) -> Result<String, OpenError> {
         "sqlite" => Ok(tenure_sqlite::migrations(naming)),
         #[cfg(feature = "postgres")]
         "postgres" | "postgresql" => Ok(tenure_postgres::migrations(naming)),
-        other => {
-            let scheme = other.chars().filter(|c| !c.is_control()).take(40).collect();
-            Err(OpenError::UnknownScheme { scheme })
-        }
+        other => Err(unknown_scheme(other)),
     }
 }

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
@@ -17,6 +18,12 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::{guard, launcher};
 use crate::output::Failure;
+
+/// How long a guard may take to leave once it has ended the command.
+const LEAVING: Duration = Duration::from_millis(20);
+
+/// A guard that takes nothing in for this long is replaced.
+const TELL_PATIENCE: Duration = Duration::from_millis(100);
 
 /// The command, in a process group of its own.
 pub(super) struct Charge {
@@ -103,6 +110,8 @@ impl Guard {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .process_group(0)
+            // One that is replaced because it does not listen must not see its pipe close later and end the command.
+            .kill_on_drop(true)
             .spawn()
             .map_err(failed)?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
@@ -129,13 +138,22 @@ impl Guard {
         let _ = self.child.kill().await;
     }
 
-    /// Waits until the guard ends on its own, which it does only after ending the command, or when someone kills it.
-    pub(super) async fn ended(&mut self) {
-        let _ = self.child.wait().await;
+    /// Waits until the guard is gone. True when it has ended the command, false when someone killed it.
+    pub(super) async fn ended(&mut self) -> bool {
+        self.child.wait().await.is_ok_and(|status| status.code().is_some())
+    }
+
+    /// Whether the guard has ended the command. It leaves right after, which is waited for.
+    pub(super) async fn has_ended_the_command(&mut self) -> bool {
+        tokio::time::timeout(LEAVING, self.ended()).await.unwrap_or(false)
     }
 
     async fn tell(&mut self, line: String) -> io::Result<()> {
-        self.input.write_all(line.as_bytes()).await
+        // A guard that is stopped reads nothing, and one day its pipe is full.
+        match tokio::time::timeout(TELL_PATIENCE, self.input.write_all(line.as_bytes())).await {
+            Ok(told) => told,
+            Err(_) => Err(io::ErrorKind::TimedOut.into()),
+        }
     }
 }
 

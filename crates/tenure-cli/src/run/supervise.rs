@@ -1,5 +1,7 @@
 //! Looking after the command while the lease is held, and ending it before trust does.
 
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
@@ -18,8 +20,6 @@ use crate::output::{self, Failure};
 const TERM_LEAD: Duration = Duration::from_millis(350);
 /// How long to wait for the store's answer to a release before leaving all the same; the ttl does the rest.
 const RELEASE_PATIENCE: Duration = Duration::from_secs(3);
-/// How long the reason of a loss may lag behind the loss.
-const REASON_PATIENCE: Duration = Duration::from_millis(10);
 /// The longest nap, so that the end of trust is seen soon after the machine woke from sleep.
 const NAP_MAX: Duration = Duration::from_millis(200);
 
@@ -62,7 +62,10 @@ pub(super) async fn supervise(
     // What the command left behind in its group would go on acting without a lease.
     charge.signal(Signal::SIGKILL);
     launcher::terminal_to(nix::unistd::getpgrp());
-    if let Some(guard) = watch.guard.take() {
+    if let Some(mut guard) = watch.guard.take() {
+        if status.as_ref().is_ok_and(was_killed) && guard.has_ended_the_command().await {
+            watch.blame_guard(&charge);
+        }
         guard.dismiss().await;
     }
     let ended = match (watch.ending, status) {
@@ -118,7 +121,7 @@ impl Watch<'_> {
         &mut self,
         charge: &mut Charge,
         signals: &mut Signals,
-    ) -> std::io::Result<std::process::ExitStatus> {
+    ) -> std::io::Result<ExitStatus> {
         let mut trust = self.lease.trust();
         let lost = self.lease.lost();
         let mut until = trust.trusted_until().unwrap_or_else(|| SteadyClock.now());
@@ -145,14 +148,15 @@ impl Watch<'_> {
                         until = later;
                         self.tell_guard(charge, until).await;
                     }
-                    None => {
-                        // Why it is over is known a moment after that it is.
-                        let _ = tokio::time::timeout(REASON_PATIENCE, lost.stopped()).await;
-                        until = self.lost(charge, until, &mut asked);
-                    }
+                    None => until = self.lost(charge, until, &mut asked),
                 },
                 () = lost.stopped(), if self.ending.is_none() => until = self.lost(charge, until, &mut asked),
-                () = guard_ended(&mut self.guard), if self.guard.is_some() => self.guard = None,
+                ended_the_command = guard_ended(&mut self.guard), if self.guard.is_some() => {
+                    self.guard = None;
+                    if ended_the_command {
+                        self.blame_guard(charge);
+                    }
+                }
                 signal = signals.next() => charge.signal(signal),
                 () = tokio::time::sleep(nap) => {}
             }
@@ -200,13 +204,22 @@ impl Watch<'_> {
         }
     }
 
+    /// The guard ended the command while this process stood still. It may have woken in time to renew the lease, but the
+    /// command is gone.
+    fn blame_guard(&mut self, charge: &Charge) {
+        let reason = || "this process stood still, and the guard ended the command in time".to_owned();
+        self.ending.get_or_insert_with(reason);
+        charge.signal(Signal::SIGKILL);
+    }
+
     async fn tell_guard(&mut self, charge: &Charge, until: Monotonic) {
-        if let Some(guard) = &mut self.guard
-            && guard.until(until).await.is_err()
-        {
-            self.guard = None;
-            self.renew_guard(charge, until).await;
+        let Some(guard) = &mut self.guard else { return };
+        if guard.until(until).await.is_ok() {
+            return;
         }
+        let ended_the_command = guard.has_ended_the_command().await;
+        self.guard = None;
+        if ended_the_command { self.blame_guard(charge) } else { self.renew_guard(charge, until).await }
     }
 
     /// Without a guard the command must not run.
@@ -222,9 +235,13 @@ impl Watch<'_> {
     }
 }
 
-async fn guard_ended(guard: &mut Option<Guard>) {
+async fn guard_ended(guard: &mut Option<Guard>) -> bool {
     match guard {
         Some(guard) => guard.ended().await,
         None => std::future::pending().await,
     }
+}
+
+fn was_killed(status: &ExitStatus) -> bool {
+    status.signal() == Some(Signal::SIGKILL as i32)
 }

@@ -8,6 +8,7 @@ tests_on!(sqlite:
     a_killed_guard_is_replaced_and_the_next_one_sees_tenure_stopped,
     a_killed_guard_is_replaced_and_the_next_one_sees_tenure_killed,
     a_guard_ends_with_its_command,
+    a_stopped_guard_does_not_keep_the_lease,
 );
 tests_on!(postgres:
     a_killed_guard_is_replaced_and_the_next_one_sees_tenure_stopped,
@@ -45,5 +46,15 @@ fn a_guard_ends_with_its_command(store: &Store) {
     let guard = guard_of(holder.pid()).expect("a guard");
     holder.signal(Signal::SIGTERM);
     holder.exit();
+    wait_until("the end of the guard", || !is_running(guard));
+}
+
+fn a_stopped_guard_does_not_keep_the_lease(store: &Store) {
+    let (mut holder, _) = Run::calm(store).holding(&["sleep", "1000"]);
+    let guard = guard_of(holder.pid()).expect("a guard");
+    signal(guard, Signal::SIGSTOP);
+    signal(holder.command(), Signal::SIGTERM);
+    assert_eq!(holder.exit(), 128 + 15);
+    assert_eq!(store.leases()[0]["state"], "released");
     wait_until("the end of the guard", || !is_running(guard));
 }

@@ -91,6 +91,7 @@ impl Seat {
 
     /// The clock of trust stops at once; the keeper does the rest.
     pub(super) fn fenced(&self, loss: Loss) {
+        self.loss.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| loss.clone());
         self.lost.stop();
         let _ = self.orders.send(Order::Fenced(loss));
     }
@@ -117,7 +118,7 @@ impl fmt::Debug for Seat {
 }
 
 impl SeatKeeper {
-    /// Makes a loss known: first that it is over, then why, then to the handlers.
+    /// Makes a loss known, and tells the handlers.
     pub(super) fn lose(&self, loss: Loss) {
         self.end(loss.clone());
         self.handlers.call(&loss);
@@ -129,8 +130,9 @@ impl SeatKeeper {
     }
 
     fn end(&self, loss: Loss) {
-        self.trusted_until.send_replace(OVER);
+        // The reason first: whoever sees the end may ask for it at once.
         *self.loss.lock().unwrap_or_else(PoisonError::into_inner) = Some(loss);
+        self.trusted_until.send_replace(OVER);
         self.lost.stop();
     }
 }

@@ -50,7 +50,8 @@ impl Acts {
 
     /// Waits until whoever acts under this term has done so for a while longer.
     pub(crate) fn wait_for_more(&self, term: u64) {
-        let before = self.terms().get(&term).map_or(0, |span| span.last);
+        self.wait_for_term(term);
+        let before = self.terms()[&term].last;
         let moved_on = |span: &Span| span.last > before + 50_000;
         wait_until(&format!("more acts under term {term}"), || self.terms().get(&term).is_some_and(moved_on));
     }

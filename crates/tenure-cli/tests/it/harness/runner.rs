@@ -14,7 +14,7 @@ use super::{Store, children, code, signal, signal_group, tenure, wait_for};
 /// Options under which a holder rides out the hiccups of a busy machine. For tests in which nobody dies.
 const CALM: [&str; 4] = ["--ttl", "12s", "--presence-trust", "5s"];
 /// Options under which a death is noticed soon, and yet no holder falls to a hiccup of a second.
-const BRISK: [&str; 6] = ["--ttl", "3s", "--renew", "400ms", "--presence-trust", "1500ms"];
+const BRISK: [&str; 6] = ["--ttl", "4s", "--renew", "500ms", "--presence-trust", "2s"];
 
 /// How to run a command under a lease.
 pub(crate) struct Run<'a> {
@@ -191,6 +191,16 @@ impl Runner {
         self.heard().stderr.clone()
     }
 
+    /// Fails unless a write under this holder's term is let through. Where the holder has lost its lease to a hiccup of
+    /// the machine, the refusal is right, and it must know.
+    pub(crate) fn assert_passes_the_fence(&self, store: &Store) {
+        let acquired = self.until("acquired");
+        let (lease, term) = (acquired["lease"].as_str().unwrap(), acquired["term"].as_u64().unwrap());
+        if !store.fence_holds(lease, term) {
+            self.until("lost");
+        }
+    }
+
     pub(crate) fn take_stdin(&mut self) -> ChildStdin {
         self.child.stdin.take().expect("piped")
     }
@@ -210,8 +220,9 @@ impl Runner {
 /// Nothing that a test started may outlive it, whatever state it was left in.
 impl Drop for Runner {
     fn drop(&mut self) {
+        // One that came to its own end has left nothing behind, unless that is what the test found out.
         let ended = self.has_ended() && !self.events("result").is_empty();
-        if !ended {
+        if !ended || thread::panicking() {
             let started = children(self.pid());
             self.signal(Signal::SIGKILL);
             for pid in started {
