@@ -57,6 +57,7 @@ impl SessionLocks for MemoryLocks {
             if began.elapsed() >= patience {
                 return Ok(None);
             }
+            // passes time: between two looks
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }

@@ -30,6 +30,7 @@ async fn s35_dropped_calls_poison_nothing() {
             if left == 0 {
                 break;
             }
+            // passes time: between two looks
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         assert_eq!(left, 0, "{mode:?}");
@@ -68,6 +69,7 @@ async fn a_crowd_of_waiting_claims_holds_up_no_renewal() {
         granted(store.try_acquire(&claim(&lease, short)).await.unwrap());
     }
     transaction.query(&format!("SELECT 1 FROM {} FOR UPDATE", sandbox.table("leases")), &[]).await.unwrap();
+    // passes time: the ttl of the leases
     tokio::time::sleep(short).await;
     for number in 0..6 {
         let store = store.clone();
@@ -75,6 +77,7 @@ async fn a_crowd_of_waiting_claims_holds_up_no_renewal() {
             store.try_acquire(&claim(&format!("l{number}"), short)).await.map(|_| ())
         }));
     }
+    // passes time: lets the claims reach their locks
     tokio::time::sleep(Duration::from_millis(200)).await;
     let began = Instant::now();
     let read = store.observe(&name("elsewhere")).await.unwrap();
@@ -116,6 +119,7 @@ async fn ended_sessions_are_replaced() {
     let grant = granted(store.try_acquire(&claim("job", Duration::from_secs(30))).await.unwrap());
     let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1";
     sandbox.superuser().await.query(sql, &[&sandbox.prefix]).await.unwrap();
+    // passes time: lets word of the end arrive
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert_eq!(store.renew(&grant, &renewal(1)).await.unwrap(), Renew::Extended);
 }

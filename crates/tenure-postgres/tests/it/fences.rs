@@ -23,8 +23,10 @@ async fn open_transaction_lets_renewals_pass_and_holds_up_a_takeover(mode: Mode)
     assert_eq!(store.renew(&grant, &renewal(1)).await.unwrap(), Renew::Extended);
     assert!(began.elapsed() < Duration::from_millis(300), "the renewal waited {:?}", began.elapsed());
 
+    // passes time: the ttl of the grant
     tokio::time::sleep(SHORT + Duration::from_millis(50)).await;
     let takeover = tokio::spawn(async move { other.try_acquire(&claim("job", SHORT)).await });
+    // passes time: enough for a takeover that does not wait
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(!takeover.is_finished(), "the takeover did not wait for the transaction");
     transaction.commit().await.unwrap();
@@ -57,6 +59,7 @@ async fn a_renewal_passes_a_queued_change_of_holder() {
     let operator = sandbox.store().await;
     let lease = grant.name.clone();
     let queued = tokio::spawn(async move { operator.revoke(&lease, "op", true).await });
+    // passes time: enough for a revocation that does not wait
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert!(!queued.is_finished());
     let began = Instant::now();
@@ -82,6 +85,7 @@ async fn changes_of_holder_answer_busy_behind_an_open_transaction(mode: Mode) {
     }
     let answer = store.release(&grant).await;
     assert!(matches!(answer, Err(StoreError::Busy { .. })), "{answer:?}");
+    // passes time: the ttl of the grant
     tokio::time::sleep(SHORT).await;
     let answer = store.try_acquire(&claim("job", SHORT)).await;
     assert!(matches!(answer, Err(StoreError::Busy { .. })), "{answer:?}");
@@ -112,6 +116,7 @@ async fn expiry_is_judged_after_the_wait_for_the_row() {
     let (fencing, fence) = (store.fencing(), grant.fence());
     let user = sandbox.user().await;
     let check = tokio::spawn(async move { fencing.check(&user, &fence).await });
+    // passes time: the ttl of the grant, while the check waits
     tokio::time::sleep(SHORT + Duration::from_millis(100)).await;
     assert!(!check.is_finished());
     // The row itself does not change: only a clock that is read after the wait can tell.

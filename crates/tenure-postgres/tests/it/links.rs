@@ -93,6 +93,7 @@ async fn a_watch_over_a_silent_link_ends_soon_after_its_patience() {
     session.raise(&flag).await.unwrap();
     let (watcher, watched) = (store.clone(), flag.clone());
     let watch = tokio::spawn(async move { watcher.watch(&watched, Duration::from_millis(800)).await });
+    // passes time: lets the watch reach the server
     tokio::time::sleep(Duration::from_millis(300)).await;
     let began = Instant::now();
     proxy.silent.store(true, Ordering::SeqCst);
@@ -103,6 +104,7 @@ async fn a_watch_over_a_silent_link_ends_soon_after_its_patience() {
     let began = Instant::now();
     let stuck = Arc::clone(&session);
     let raise = tokio::spawn(async move { stuck.raise(&Flag { term: Term::new(2).unwrap(), ..flag }).await });
+    // passes time: lets the step get under way
     tokio::time::sleep(Duration::from_millis(100)).await;
     session.close().await;
     assert!(raise.await.unwrap().is_err());
@@ -114,6 +116,7 @@ async fn s02_a_session_lock_over_a_silent_link_counts_as_lost() {
     let Some((_sandbox, proxy, store)) = behind_a_proxy().await else { return };
     let locks = store.session_locks().await.unwrap();
     let lock = locks.try_lock(&name("job")).await.unwrap().expect("it is free");
+    // passes time: more than a ping of the lock
     tokio::time::sleep(Duration::from_millis(1200)).await;
     assert!(lock.is_held(), "pings are answered");
     proxy.silent.store(true, Ordering::SeqCst);

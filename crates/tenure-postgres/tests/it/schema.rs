@@ -47,6 +47,7 @@ async fn s39_a_node_that_waited_for_another_finds_its_work_done() {
     other.batch_execute("SELECT pg_advisory_lock(x'74656e757265'::bigint)").await.unwrap();
     let script = store.migrations();
     let waiting = tokio::spawn(async move { store.migrate().await });
+    // passes time: enough for a migration that does not wait
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
     assert!(!waiting.is_finished());
     other.batch_execute(&script).await.unwrap();
@@ -139,6 +140,7 @@ async fn renewals_are_hot_updates() {
             return;
         }
         // Statistics are handed in by a server process when it ends, or now and then.
+        // passes time: between two looks
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
     panic!("the server never counted the updates");

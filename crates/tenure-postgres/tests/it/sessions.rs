@@ -88,6 +88,7 @@ async fn s02_a_flag_falls_when_it_is_lowered_closed_dropped_or_killed() {
         assert_eq!(session.raise(&flag).await.unwrap(), Raise::Raised, "a flag is raised once");
         let (watcher, watched) = (other.clone(), flag.clone());
         let watch = tokio::spawn(async move { (watcher.watch(&watched, PATIENT).await, Instant::now()) });
+        // passes time: enough for a watch that does not wait
         tokio::time::sleep(Duration::from_millis(100)).await;
         session.ping().await.unwrap();
         assert!(!watch.is_finished(), "{end}");
@@ -113,6 +114,7 @@ async fn s02_a_killed_session_is_broken_for_good() {
     let session = store.open(unique(), IDLE).await.unwrap();
     session.ping().await.unwrap();
     sandbox.terminate("presence").await;
+    // passes time: lets word of the end arrive
     tokio::time::sleep(Duration::from_millis(50)).await;
     for _ in 0..2 {
         assert!(matches!(session.ping().await, Err(StoreError::Unreachable { .. })));
@@ -171,6 +173,7 @@ async fn a_dropped_watch_leaves_the_server() {
     let began = Instant::now();
     while sandbox.processes(" watch").await > 0 {
         assert!(began.elapsed() < Duration::from_secs(4), "the server still waits");
+        // passes time: between two looks
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
@@ -190,6 +193,7 @@ async fn there_is_a_limit_on_watches() {
             tokio::spawn(async move { store.watch(&flag, Duration::from_secs(1)).await })
         })
         .collect();
+    // passes time: lets the watches reach the server
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert!(matches!(store.watch(&flag, Duration::from_secs(1)).await, Err(StoreError::Busy { .. })));
     for watch in watches {

@@ -143,6 +143,7 @@ async fn a_row_that_nobody_changes_looks_the_same_twice() {
     let store = SqliteStore::connect_with_clocks(SqliteOptions::new(file.path()), clocks).await.unwrap();
     take(&store, "a", TTL).await;
     let first = store.observe(&lease("a")).await.unwrap();
+    // passes time: so that clocks have moved on
     tokio::time::sleep(Duration::from_millis(20)).await;
     assert_eq!(store.observe(&lease("a")).await.unwrap(), first);
 }

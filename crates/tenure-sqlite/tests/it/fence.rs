@@ -47,6 +47,7 @@ async fn a_fence_holds_with_its_grant_and_falls_with_it() {
     assert_eq!(asked(&file, &store, &second.fence()), Some(Loss::Revoked));
 
     let short = take(&store, "b", Duration::from_millis(5)).await;
+    // passes time: the ttl of the grant
     tokio::time::sleep(Duration::from_millis(10)).await;
     assert_eq!(asked(&file, &store, &short.fence()), Some(Loss::Expired));
 }

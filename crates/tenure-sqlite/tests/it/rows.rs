@@ -89,6 +89,7 @@ async fn a_sweep_stamps_every_forgotten_row_and_no_lease_of_its_own() {
         assert!(matches!(recorded, Recorded::At(_)));
     }
     store.record(&entry("living".into()), Duration::from_secs(60)).await.unwrap();
+    // passes time: the holdings become stale
     tokio::time::sleep(Duration::from_millis(2)).await;
     assert_eq!(store.sweep().await.unwrap(), 501);
     assert_eq!(store.sweep().await.unwrap(), 0);
