@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
+use clap::builder::BoolishValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
@@ -109,7 +110,7 @@ pub(crate) struct RunArgs {
     #[arg(long, env = "TENURE_MARGIN", value_name = "DURATION", value_parser = duration)]
     pub(crate) margin: Option<Duration>,
     /// Let the ttl alone decide when a holder is gone
-    #[arg(long, env = "TENURE_NO_PRESENCE")]
+    #[arg(long, env = "TENURE_NO_PRESENCE", value_parser = BoolishValueParser::new())]
     pub(crate) no_presence: bool,
     /// How long after its last ping a holder trusts itself: shorter is a quicker failover, longer rides out longer hiccups
     #[arg(long, env = "TENURE_PRESENCE_TRUST", value_name = "DURATION", default_value = "700ms", value_parser = duration)]
@@ -121,10 +122,10 @@ pub(crate) struct RunArgs {
     #[arg(long, env = "TENURE_WAIT", value_name = "DURATION", value_parser = duration)]
     pub(crate) wait: Option<Duration>,
     /// After a loss wait for the lease again and run the command anew, instead of leaving with 1
-    #[arg(long, env = "TENURE_RESTART")]
+    #[arg(long, env = "TENURE_RESTART", value_parser = BoolishValueParser::new())]
     pub(crate) restart: bool,
     /// Do not create or upgrade Tenure's tables; fail when they are missing
-    #[arg(long, env = "TENURE_NO_MIGRATE")]
+    #[arg(long, env = "TENURE_NO_MIGRATE", value_parser = BoolishValueParser::new())]
     pub(crate) no_migrate: bool,
     /// Say nothing but errors
     #[arg(long, short)]

@@ -4,6 +4,7 @@ mod args;
 mod bench;
 mod lease;
 mod migrate;
+mod outlet;
 mod output;
 mod run;
 mod secrets;
@@ -19,6 +20,12 @@ use self::args::{BenchCommand, Cli, Command, LogFormat};
 use self::output::Failure;
 
 fn main() -> ExitCode {
+    let code = work();
+    output::finish();
+    code
+}
+
+fn work() -> ExitCode {
     // The small processes that belong to `run` and `bench` come first: they need no runtime and little memory.
     if let Some(code) = run::inner_process().or_else(bench::inner_process) {
         return code;
@@ -58,11 +65,11 @@ async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Log lines go to standard error, where they do not mix with results.
+/// Log lines go to standard error, where they do not mix with results. Heartbeats log too, and must not wait for a reader.
 fn log(format: LogFormat) {
     let filter = EnvFilter::try_from_env("TENURE_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
     let colour = io::IsTerminal::is_terminal(&io::stderr()) && std::env::var_os("NO_COLOR").is_none();
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(colour);
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| outlet::LogLine).with_ansi(colour);
     match format {
         LogFormat::Text => builder.with_target(false).init(),
         LogFormat::Json => builder.json().init(),

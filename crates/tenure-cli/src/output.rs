@@ -3,13 +3,18 @@
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use serde::Serialize;
 use tenure::core::id::NameError;
 use tenure::core::lease::SettingsError;
 use tenure::{LeaseError, OpenError, StoreError};
 
+use crate::outlet::{STDERR, STDOUT};
 use crate::secrets::without_passwords;
+
+/// How long the exit waits for a reader that reads nothing.
+const EXIT_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Why a command failed: what went wrong, and whether the caller used it wrongly.
 #[derive(Debug, thiserror::Error)]
@@ -85,10 +90,26 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes a line to standard error.
+/// Writes a line of JSON to standard output, without waiting for a reader.
+pub(crate) fn event(value: &serde_json::Value) {
+    STDOUT.put(format!("{value}\n").into_bytes());
+}
+
+/// Writes a line to standard error, without waiting for a reader.
 pub(crate) fn note(text: impl fmt::Display) {
     let text = text.to_string();
-    let _ = writeln!(io::stderr().lock(), "tenure: {}", without_passwords(&text));
+    STDERR.put(format!("tenure: {}\n", without_passwords(&text)).into_bytes());
+}
+
+/// Lets what was said so far be read before what comes next, if somebody reads.
+pub(crate) fn settle(patience: Duration) {
+    STDOUT.flush(patience);
+    STDERR.flush(patience);
+}
+
+/// Sees everything written before the process ends.
+pub(crate) fn finish() {
+    settle(EXIT_PATIENCE);
 }
 
 /// Tells what is wrong with the command line, or shows the help that was asked for.

@@ -12,25 +12,32 @@ pub(crate) fn without_passwords(text: &str) -> Cow<'_, str> {
     if !text.contains("//") && !text.contains("password=") {
         return Cow::Borrowed(text);
     }
-    let ends = |c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '`');
-    text.split_inclusive(ends).map(|word| hide_parameter(&hide_userinfo(word))).collect()
+    text.split_inclusive('\n').map(|line| hide_parameters(&hide_userinfo(line))).collect()
 }
 
-/// Hides what stands between the user's name and the last `@`.
-fn hide_userinfo(word: &str) -> String {
-    let found = word.split_once("//").and_then(|(scheme, rest)| {
+/// Hides what stands between the user's name and the last `@` of the line: nobody can tell where a password ends that
+/// has spaces, quotes or an `@` in it.
+fn hide_userinfo(line: &str) -> String {
+    let found = line.split_once("//").and_then(|(scheme, rest)| {
         let (userinfo, host) = rest.rsplit_once('@')?;
         let (user, _) = userinfo.split_once(':')?;
         Some(format!("{scheme}//{user}:{HIDDEN}@{host}"))
     });
-    found.unwrap_or_else(|| word.to_owned())
+    found.unwrap_or_else(|| line.to_owned())
 }
 
-/// Hides the value of `password=`, as in a query or a connection string of libpq.
-fn hide_parameter(word: &str) -> String {
-    let Some((before, rest)) = word.split_once("password=") else { return word.to_owned() };
-    let end = rest.find(|c: char| c == '&' || c.is_whitespace()).unwrap_or(rest.len());
-    format!("{before}password={HIDDEN}{}", &rest[end..])
+/// Hides every value of `password=`, as in a query or a connection string of libpq.
+fn hide_parameters(line: &str) -> String {
+    let Some((before, rest)) = line.split_once("password=") else { return line.to_owned() };
+    let end = if before.ends_with(['?', '&']) {
+        rest.find(['&', '\n'])
+    } else if let Some(quoted) = rest.strip_prefix('\'') {
+        quoted.find('\'').map(|end| end + 2)
+    } else {
+        rest.find(char::is_whitespace)
+    };
+    let rest = &rest[end.unwrap_or(rest.trim_end_matches('\n').len())..];
+    format!("{before}password={HIDDEN}{}", hide_parameters(rest))
 }
 
 #[cfg(test)]
@@ -48,6 +55,13 @@ mod tests {
             ("`password=secret host=:`", "`password=… host=:`"),
             ("//h/d?password=secret&x=1\n", "//h/d?password=…&x=1\n"),
             ("postgres://u@h/d is away", "postgres://u@h/d is away"),
+            (
+                "argument 'postgres://u:se'cr\"et and @more@h/d' found\n tip",
+                "argument 'postgres://u:…@h/d' found\n tip",
+            ),
+            ("a //u@h b //v:secret@h c", "a //u@h b //v:…@h c"),
+            ("'//h/d?password=se'cret word' found\nUsage", "'//h/d?password=…\nUsage"),
+            ("host=h password='se cret' user=u password=again", "host=h password=… user=u password=…"),
             ("nothing to hide", "nothing to hide"),
         ] {
             assert_eq!(without_passwords(text), expected);

@@ -13,11 +13,13 @@
 //! | [`id`], [`time`] | nodes and their incarnations; the two kinds of time |
 //! | [`lease`] | names, terms, the pure decisions of a store, a holder and a contender |
 //! | [`contract`] | what a backend implements: [`LeaseStore`](contract::LeaseStore) and friends |
+//! | [`hash`] | numbers for locks that have no names |
 //! | [`registry`] | what kind of work a lock's name stands for |
 //! | [`memory`] | the in-memory backend, for tests and single processes |
 
 pub mod contract;
 pub mod error;
+pub mod hash;
 pub mod id;
 pub mod lease;
 pub mod memory;

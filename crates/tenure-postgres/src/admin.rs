@@ -38,7 +38,7 @@ impl LeaseAdmin for PostgresStore {
     }
 
     async fn revoke(&self, name: &LeaseName, by: &str, force: bool) -> Result<Revoke, StoreError> {
-        let (transaction, locked) = self.shared.begin(name).await?;
+        let (transaction, locked) = self.shared.begin(name, None).await?;
         let decision = decide::revoke(locked.record.as_ref(), force, locked.now);
         let audit = match &decision.outcome {
             Revoke::Asked { term, node } => Some(("lease.revoke", format!("term {term} of {node}"))),

@@ -178,9 +178,23 @@ impl Link {
         self.one(sql).await?.try_get(0).map_err(|error| store_error(&self.label, error))
     }
 
+    /// Whether the server is a standby. Locks can be had there, and mean nothing: no holder's session is with it.
+    pub(crate) async fn refuse_standby(&self) -> Result<(), StoreError> {
+        if self.value(statements::IN_RECOVERY).await? {
+            let message = "it is a standby, which knows of no sessions with the primary".into();
+            return Err(StoreError::ReadOnly { store: self.label.to_string(), message });
+        }
+        Ok(())
+    }
+
+    /// Whether the connection is known to have ended.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.client.is_closed()
+    }
+
     /// Whether the server still answers on a link that has been idle: it may have gone without a word.
     pub(crate) async fn is_alive(&self) -> bool {
-        !self.client.is_closed() && matches!(timeout(SIGN_OF_LIFE, self.server_process()).await, Ok(Ok(_)))
+        !self.is_closed() && matches!(timeout(SIGN_OF_LIFE, self.server_process()).await, Ok(Ok(_)))
     }
 
     /// Runs a statement without parameters that answers with one row.

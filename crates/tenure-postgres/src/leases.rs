@@ -7,13 +7,16 @@ use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::{Capabilities, LeaseStore, Presence};
 use tenure_core::lease::decide::{self, Decision, RenewAnswer};
-use tenure_core::lease::{Acquire, Claim, Grant, LeaseName, LeaseRecord, Release, Renew, Renewal};
+use tenure_core::lease::{
+    Acquire, Claim, Evidence, Flag, Grant, LeaseName, LeaseRecord, Release, Renew, Renewal,
+};
 use tenure_core::time::StoreTime;
 use tokio_postgres::types::Type;
 
 use crate::error::{corrupt, unreachable};
 use crate::rows::{Reader, micros, trust_millis};
 use crate::store::{BACKEND, PostgresStore, Shared};
+use crate::writing::Params;
 
 #[async_trait]
 impl LeaseStore for PostgresStore {
@@ -26,8 +29,17 @@ impl LeaseStore for PostgresStore {
         {
             return Ok(held);
         }
-        let (transaction, locked) = self.shared.begin(&claim.name).await?;
-        match decide::acquire(locked.record.as_ref(), locked.remembered, claim, BACKEND, locked.now) {
+        let flag = claim.evidence.map(|Evidence { term, session }| Flag {
+            lease: claim.name.clone(),
+            term,
+            session,
+        });
+        let (transaction, locked) = self.shared.begin(&claim.name, flag.as_ref()).await?;
+        // The flag may have been watched on another server: an old primary, or a standby. Only this one, which holds the
+        // row, can say that it is down.
+        let evidence = claim.evidence.filter(|_| locked.flag_is_down);
+        let claim = Claim { evidence, ..claim.clone() };
+        match decide::acquire(locked.record.as_ref(), locked.remembered, &claim, BACKEND, locked.now) {
             Ok(decision) => transaction.apply(decision, None).await,
             Err(error) => {
                 transaction.rollback().await;
@@ -43,7 +55,7 @@ impl LeaseStore for PostgresStore {
         };
         let renewed = self
             .shared
-            .write(
+            .write_at_once(
                 &self.shared.statements.lease_renew,
                 &[
                     (&grant.name.as_str(), Type::TEXT),
@@ -65,7 +77,7 @@ impl LeaseStore for PostgresStore {
     async fn release(&self, grant: &Grant) -> Result<Release, StoreError> {
         let released = self
             .shared
-            .write(
+            .write_at_once(
                 &self.shared.statements.lease_release,
                 &[
                     (&grant.name.as_str(), Type::TEXT),
@@ -96,14 +108,21 @@ impl Shared {
         &self,
         name: &LeaseName,
     ) -> Result<(Option<LeaseRecord>, StoreTime), StoreError> {
-        let rows = self.read(&self.statements.lease_read, &[(&name.as_str(), Type::TEXT)]).await?;
+        let _turn = self.turn().await?;
+        self.lease_at_once(name).await
+    }
+
+    /// The same without waiting for a turn: only as part of a renewal.
+    async fn lease_at_once(&self, name: &LeaseName) -> Result<(Option<LeaseRecord>, StoreTime), StoreError> {
+        let params: Params<'_> = &[(&name.as_str(), Type::TEXT)];
+        let rows = self.read_at_once(&self.statements.lease_read, params).await?;
         let row = rows.first().ok_or_else(|| unreachable(&self.label, "the server did not tell the time"))?;
         Reader { store: &self.label }.lease_and_now(row)
     }
 
     /// Reads why a renewal changed nothing.
     async fn why_not_renewed(&self, grant: &Grant, renewal: &Renewal) -> Result<Renew, StoreError> {
-        let (record, now) = self.lease(&grant.name).await?;
+        let (record, now) = self.lease_at_once(&grant.name).await?;
         let message = match decide::renew(record.as_ref(), grant, renewal, now).outcome {
             RenewAnswer::Is(lost @ Renew::Lost(_)) => return Ok(lost),
             RenewAnswer::OutOfOrder => "a later renewal of this grant was there first",

@@ -23,7 +23,7 @@
 //! | `store`, `connect`, `tls`, `probe` | the handle, its connections, and what stands between them and the server |
 //! | `statements`, `transaction`, `writing` | the only place that builds SQL, and the two ways to run it |
 //! | `leases`, `admin`, `registry`, `schema` | the contracts over rows |
-//! | `presence`, `locks` | the contracts over sessions |
+//! | `presence`, `locks`, `wait` | the contracts over sessions |
 //! | `fence` | [`Fencing`]: the check in the user's transaction |
 //! | `rows`, `error` | from the driver's types to ours |
 //!
@@ -45,6 +45,7 @@ mod statements;
 mod store;
 mod tls;
 mod transaction;
+mod wait;
 mod writing;
 
 pub use fence::Fencing;

@@ -5,11 +5,12 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::{SessionLock, SessionLocks};
+use tenure_core::hash;
 use tenure_core::lease::LeaseName;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
@@ -17,10 +18,10 @@ use tokio::time::timeout;
 
 use crate::connect::Link;
 use crate::error::{pooled, store_error, unreachable};
-use crate::presence::{WAIT_GRACE, WAIT_SLICE};
 use crate::probe::{self, Found};
 use crate::statements;
 use crate::store::{PostgresStore, Shared};
+use crate::wait::{WAIT_GRACE, Wait};
 
 /// How often a lock's connection is pinged, and how long an answer may take.
 const PING_EVERY: Duration = Duration::from_secs(1);
@@ -87,16 +88,12 @@ impl SessionLocks for PostgresLocks {
         patience: Duration,
     ) -> Result<Option<Arc<dyn SessionLock>>, StoreError> {
         let (link, key) = (self.link().await?, self.key(name));
-        let until = Instant::now() + patience;
-        loop {
-            let slice = until.saturating_duration_since(Instant::now()).min(WAIT_SLICE);
+        let mut wait = Wait::new(patience);
+        while let Some(slice) = wait.next_slice() {
             match timeout(slice + WAIT_GRACE, link.run(&statements::wait_lock(key, slice))).await {
                 Ok(Ok(())) => return self.held(name, key, link).await.map(Some),
-                Ok(Err(StoreError::Busy { .. })) if Instant::now() < until => {}
-                Ok(Err(StoreError::Busy { .. })) => {
-                    *self.spare() = Some(link);
-                    return Ok(None);
-                }
+                // The lock was not had in time.
+                Ok(Err(StoreError::Busy { .. })) => {}
                 Ok(Err(error)) => return Err(error),
                 Err(_) => {
                     link.cut();
@@ -104,6 +101,9 @@ impl SessionLocks for PostgresLocks {
                 }
             }
         }
+        wait.rest().await;
+        *self.spare() = Some(link);
+        Ok(None)
     }
 }
 
@@ -124,14 +124,10 @@ impl PostgresLocks {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// FNV-1a over schema, prefix, the word and the name, each ended by a byte that no name can hold.
+    /// Of schema, prefix, the word and the name.
     fn key(&self, name: &LeaseName) -> i64 {
         let parts = [self.schema.as_str(), self.shared.naming.prefix.as_str(), "lock", name.as_str()];
-        let bytes = parts.iter().flat_map(|part| part.bytes().chain([0]));
-        let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
-        hash.cast_signed()
+        hash::key(parts.map(str::as_bytes))
     }
 
     /// Sets the keeper over a lock that was just had.

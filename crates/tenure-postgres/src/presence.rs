@@ -22,16 +22,13 @@ use crate::connect::Link;
 use crate::error::{pooled, store_error, unreachable};
 use crate::statements;
 use crate::store::{PostgresStore, Shared};
-
-/// The longest wait in one statement. A statement that waits pins the oldest snapshot of the whole server and so holds
-/// up vacuum; a wait is therefore made of short ones.
-pub(crate) const WAIT_SLICE: Duration = Duration::from_secs(10);
+use crate::wait::{WAIT_GRACE, Wait};
 
 /// How long an answer on the presence session is waited for. Its holder has stopped trusting it long before.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// How long after a wait must have ended we still wait for word of it; then the link is dead.
-pub(crate) const WAIT_GRACE: Duration = Duration::from_secs(2);
+/// How long after its last answer a link is used without asking whether it lives. It will show: by an error, or silence.
+const FRESH: Duration = Duration::from_secs(30);
 
 #[async_trait]
 impl Presence for PostgresStore {
@@ -41,6 +38,7 @@ impl Presence for PostgresStore {
             return Err(pooled(&shared.label, "presence"));
         }
         let link = shared.connector.open("presence").await?;
+        link.refuse_standby().await?;
         let silence = shared.modern.then_some(idle_timeout);
         link.run(&statements::watched_session(silence)).await?;
         let process = link.server_process().await?;
@@ -60,23 +58,23 @@ impl Presence for PostgresStore {
             return Err(StoreError::Busy { store: shared.label.clone(), message });
         };
         // If this future is dropped, so is the link: the server notices within a second, or at the wait's end.
-        let link = shared.watch_link().await?;
-        let until = Instant::now() + patience;
-        loop {
-            let slice = until.saturating_duration_since(Instant::now()).min(WAIT_SLICE);
-            let outcome = shared.watch_once(&link, flag, slice).await?;
-            if outcome == Watch::Fallen || Instant::now() >= until {
-                shared.watchers.keep(link);
-                return Ok(outcome);
+        let wait = Wait::new(patience);
+        if let Some(link) = shared.idle_watch_link().await {
+            match shared.watch_on(link, flag, wait).await {
+                // It had died since its last use, which says nothing about the server.
+                Err(StoreError::Unreachable { .. }) => {}
+                answer => return answer,
             }
         }
+        shared.watch_on(shared.open_watch_link().await?, flag, wait).await
     }
 }
 
 /// The connections on which flags are watched.
 pub(crate) struct Watchers {
     turns: Semaphore,
-    idle: Mutex<Vec<Link>>,
+    /// With the moment of their last answers.
+    idle: Mutex<Vec<(Link, Instant)>>,
 }
 
 impl Watchers {
@@ -84,26 +82,49 @@ impl Watchers {
         Self { turns: Semaphore::new(limit), idle: Mutex::default() }
     }
 
-    fn idle(&self) -> Option<Link> {
+    fn idle(&self) -> Option<(Link, Instant)> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 
     /// Keeps a link for later watches; there are never more than turns.
     fn keep(&self, link: Link) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(link);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push((link, Instant::now()));
     }
 }
 
 impl Shared {
-    async fn watch_link(&self) -> Result<Link, StoreError> {
-        while let Some(link) = self.watchers.idle() {
-            if link.is_alive().await {
-                return Ok(link);
+    /// A link of an earlier watch. One that answered a moment ago is not asked whether it lives: a waiting node would ask
+    /// that once a watch.
+    async fn idle_watch_link(&self) -> Option<Link> {
+        while let Some((link, answered)) = self.watchers.idle() {
+            let usable = if answered.elapsed() < FRESH { !link.is_closed() } else { link.is_alive().await };
+            if usable {
+                return Some(link);
             }
         }
+        None
+    }
+
+    async fn open_watch_link(&self) -> Result<Link, StoreError> {
         let link = self.connector.open("watch").await?;
+        link.refuse_standby().await?;
         link.run(&statements::waiting_session(self.modern)).await?;
         Ok(link)
+    }
+
+    /// Waits on one link, and keeps it for later if it has served.
+    async fn watch_on(&self, link: Link, flag: &Flag, mut wait: Wait) -> Result<Watch, StoreError> {
+        let mut outcome = Watch::StillUp;
+        while outcome == Watch::StillUp
+            && let Some(slice) = wait.next_slice()
+        {
+            outcome = self.watch_once(&link, flag, slice).await?;
+        }
+        self.watchers.keep(link);
+        if outcome == Watch::StillUp {
+            wait.rest().await;
+        }
+        Ok(outcome)
     }
 
     /// Waits for one slice.

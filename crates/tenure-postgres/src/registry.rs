@@ -24,7 +24,7 @@ impl LeaseRegistry for PostgresStore {
     }
 
     async fn record(&self, entry: &Entry, stale_after: Duration) -> Result<Recorded, StoreError> {
-        let (transaction, locked) = self.shared.begin(&entry.name).await?;
+        let (transaction, locked) = self.shared.begin(&entry.name, None).await?;
         let (record, remembered) = (locked.record.as_ref(), locked.remembered);
         match decide::record(record, remembered, entry, stale_after, BACKEND, locked.now) {
             Ok(decision) => transaction.apply(decision, None).await,
@@ -38,7 +38,7 @@ impl LeaseRegistry for PostgresStore {
     async fn touch(&self, entry: &Entry, term: Term, stale_after: Duration) -> Result<bool, StoreError> {
         let touched = self
             .shared
-            .write(
+            .write_at_once(
                 &self.shared.statements.lease_touch,
                 &[
                     (&entry.name.as_str(), Type::TEXT),

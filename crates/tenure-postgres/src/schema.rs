@@ -35,6 +35,7 @@ impl Schema for PostgresStore {
             Ok(_) | Err(StoreError::SchemaMissing { .. }) => {}
             Err(error) => return Err(error),
         }
+        let _turn = self.shared.turn().await?;
         let lent = self.shared.lend().await?;
         let migrated = timeout(PATIENCE + GRACE, self.shared.migrate_on(lent.client()?)).await;
         let Ok(migrated) = migrated else {

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use tenure_core::hash;
 use tenure_core::lease::Flag;
 use tenure_core::naming::Naming;
 
@@ -31,6 +32,8 @@ pub(crate) const SERVER_CLOCK: &str = "SELECT clock_timestamp()";
 /// When the server process that answers was started.
 pub(crate) const SERVER_START: &str =
     "SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()";
+/// Whether the server is a standby.
+pub(crate) const IN_RECOVERY: &str = "SELECT pg_is_in_recovery()";
 /// What kind of server answers.
 pub(crate) const GREETING: &str = "SELECT current_setting('server_version_num')::integer, \
      pg_is_in_recovery(), current_setting('transaction_read_only') = 'on'";
@@ -114,7 +117,7 @@ impl Statements {
     pub(crate) fn begin_for(&self, name: &str, limits: &Limits, pooled: bool) -> String {
         let limits = if pooled { limits.local() } else { String::new() };
         let table = self.leases_number();
-        let name = hash32(name.as_bytes());
+        let name = name_key(name);
         format!("{BEGIN_WRITE}; {limits}SELECT pg_advisory_xact_lock({table}::integer, {name})")
     }
 
@@ -132,13 +135,14 @@ impl Statements {
         format!("SELECT pg_advisory_unlock({})", self.flag_key(flag))
     }
 
-    /// Waits for a flag to fall and lets go at once.
+    /// Waits for a flag to fall; whatever was had is let go at the statement's end.
     pub(crate) fn watch_flag(&self, flag: &Flag, patience: Duration) -> String {
-        let (key, patience) = (self.flag_key(flag), millis(patience));
-        format!(
-            "SET lock_timeout = {patience}; SELECT pg_advisory_lock_shared({key}); \
-             SELECT pg_advisory_unlock_shared({key})"
-        )
+        waiting(&format!("pg_advisory_xact_lock_shared({})", self.flag_key(flag)), patience)
+    }
+
+    /// Answers with a row if a flag is down on this server. Nobody can raise it then before the transaction's end.
+    pub(crate) fn flag_is_down(&self, flag: &Flag) -> String {
+        format!("SELECT 1 WHERE pg_try_advisory_xact_lock_shared({})", self.flag_key(flag))
     }
 
     /// The number of a flag's lock. The table is part of it, by its own number: nodes that reach one table under
@@ -235,25 +239,30 @@ pub(crate) fn try_lock(key: i64) -> String {
     format!("SELECT pg_try_advisory_lock({key}), pg_backend_pid()")
 }
 
-/// Waits for a lock. Only the last statement answers with rows of interest: none.
 pub(crate) fn wait_lock(key: i64, patience: Duration) -> String {
-    format!("SET lock_timeout = {}; SELECT pg_advisory_lock({key})", millis(patience))
+    waiting(&format!("pg_advisory_lock({key})"), patience)
+}
+
+/// Has a lock within the time given, in one statement: the condition is computed before what is selected, and the limit
+/// that it sets ends with the statement.
+fn waiting(lock: &str, patience: Duration) -> String {
+    let limit = millis(patience);
+    format!("SELECT {lock} WHERE set_config('lock_timeout', '{limit}', true) IS NOT NULL")
 }
 
 pub(crate) fn unlock(key: i64) -> String {
     format!("SELECT pg_advisory_unlock({key})")
 }
 
-/// Whole milliseconds, at least one: zero would mean "without limit".
+/// Whole milliseconds, rounded up so that a wait is never short of what was asked for; zero would mean "without limit".
 fn millis(span: Duration) -> u128 {
-    span.as_millis().clamp(1, 0x7fff_ffff)
+    span.as_nanos().div_ceil(1_000_000).clamp(1, 0x7fff_ffff)
 }
 
-/// FNV-1a, for locks whose collisions only cost a wait.
-fn hash32(bytes: &[u8]) -> i32 {
-    let hash =
-        bytes.iter().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
-    hash.cast_signed()
+/// Half of a key, for locks whose collisions only cost a wait.
+fn name_key(name: &str) -> i32 {
+    let key = hash::key([name.as_bytes()]);
+    (key ^ (key >> 32)) as i32
 }
 
 /// The fence check for sqlx, which wants to be told that a text is safe: it holds names of tables only.
@@ -281,6 +290,7 @@ mod tests {
     fn a_limit_is_never_rounded_down_to_none() {
         let limits = Limits { lock: Duration::from_micros(1), statement: Duration::MAX };
         assert!(limits.begin().contains("lock_timeout = 1;"), "{}", limits.begin());
+        assert!(wait_lock(7, Duration::from_micros(1500)).contains("'2'"), "a wait is not cut short");
         assert!(limits.begin().contains("statement_timeout = 2147483647;"), "{}", limits.begin());
     }
 }

@@ -45,7 +45,7 @@ pub(crate) struct Shared {
     /// Opens connections that are not of the pool.
     pub(crate) connector: Connector,
     pub(crate) pool: Pool,
-    /// Turns for transactions that may wait for a lock: one fewer than connections, so that renewals find one.
+    /// Turns for all but heartbeats: one fewer than connections, so that a renewal finds one.
     pub(crate) turns: Semaphore,
     /// Whether a transaction pooler stands between.
     pub(crate) pooled: bool,

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   begin ── BEGIN, name's lock, row FOR UPDATE, last term ──▶ decide ──▶ row, history, audit, COMMIT
+//!            (and is the flag down?)
 //!            (one round trip)                                             (one round trip)
 //! ```
 //!
@@ -12,7 +13,7 @@
 use deadpool_postgres::Object;
 use tenure_core::StoreError;
 use tenure_core::lease::decide::Decision;
-use tenure_core::lease::{LeaseName, LeaseRecord, Term};
+use tenure_core::lease::{Flag, LeaseName, LeaseRecord, Term};
 use tenure_core::time::StoreTime;
 use tokio::sync::SemaphorePermit;
 use tokio::time::timeout;
@@ -76,18 +77,42 @@ impl Shared {
         }
     }
 
+    /// Waits for a turn. Whatever may be slow has one, and there are fewer turns than connections: so a heartbeat always
+    /// finds a connection, however slow the rest is.
+    pub(crate) async fn turn(&self) -> Result<SemaphorePermit<'_>, StoreError> {
+        match timeout(self.patience, self.turns.acquire()).await {
+            Ok(Ok(turn)) => Ok(turn),
+            _ => {
+                let message = "too many calls wait for the server".into();
+                Err(StoreError::Busy { store: self.label.clone(), message })
+            }
+        }
+    }
+
     /// Runs one statement that only reads, in one round trip.
     pub(crate) async fn read(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+        let _turn = self.turn().await?;
+        self.read_at_once(sql, params).await
+    }
+
+    /// The same without waiting for a turn: only as part of a renewal.
+    pub(crate) async fn read_at_once(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
         let lent = self.lend().await?;
         let answer = self.answer(lent.client()?.query_typed(sql, params)).await;
         self.settle(lent, answer)
     }
 
-    /// Runs one statement that writes, in one round trip. Behind a pooler it is wrapped in a transaction, because that
-    /// is the only place there for limits on what it may wait for.
+    /// Runs one statement that writes, in one round trip.
     pub(crate) async fn write(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+        let _turn = self.turn().await?;
+        self.write_at_once(sql, params).await
+    }
+
+    /// The same without waiting for a turn: only for what goes on holding, or gives back. Behind a pooler it is wrapped in
+    /// a transaction, because that is the only place there for limits on what it may wait for.
+    pub(crate) async fn write_at_once(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
         if !self.pooled {
-            return self.read(sql, params).await;
+            return self.read_at_once(sql, params).await;
         }
         let lent = self.lend().await?;
         let (client, begin) = (lent.client()?, self.limits.begin());
@@ -105,15 +130,16 @@ impl Shared {
         answer.map_err(|unanswered| self.explain(unanswered))
     }
 
-    /// Begins a transaction on one name, and reads what a decision needs, under the locks.
-    pub(crate) async fn begin(&self, name: &LeaseName) -> Result<(Transaction<'_>, Locked), StoreError> {
-        // One connection is always left for renewals: what waits for a lock here must not hold up a heartbeat.
-        let Ok(Ok(turn)) = timeout(self.patience, self.turns.acquire()).await else {
-            let message = "too many changes of holders wait for locks".into();
-            return Err(StoreError::Busy { store: self.label.clone(), message });
-        };
+    /// Begins a transaction on one name, and reads what a decision needs, under the locks. Also looks, on the server that
+    /// holds the row, whether a flag is down of which someone claims that.
+    pub(crate) async fn begin(
+        &self,
+        name: &LeaseName,
+        fallen: Option<&Flag>,
+    ) -> Result<(Transaction<'_>, Locked), StoreError> {
+        let turn = self.turn().await?;
         let transaction = Transaction { shared: self, lent: self.lend().await?, _turn: turn };
-        match transaction.lock(name).await {
+        match transaction.lock(name, fallen).await {
             Ok(locked) => Ok((transaction, locked)),
             Err(error) => {
                 transaction.rollback().await;
@@ -136,6 +162,8 @@ pub(crate) struct Locked {
     pub(crate) record: Option<LeaseRecord>,
     pub(crate) remembered: Option<Term>,
     pub(crate) now: StoreTime,
+    /// Whether a flag was asked about and is down.
+    pub(crate) flag_is_down: bool,
 }
 
 /// An open transaction on one lease.
@@ -146,28 +174,32 @@ pub(crate) struct Transaction<'s> {
 }
 
 impl Transaction<'_> {
-    async fn lock(&self, name: &LeaseName) -> Result<Locked, StoreError> {
+    async fn lock(&self, name: &LeaseName, fallen: Option<&Flag>) -> Result<Locked, StoreError> {
         let (shared, client) = (self.shared, self.lent.client()?);
         let begin = shared.statements.begin_for(name.as_str(), &shared.limits, shared.pooled);
         let text = name.as_str();
         let params: Params<'_> = &[(&text, Type::TEXT)];
-        let calls = vec![
+        let flag_is_down = fallen.map(|flag| shared.statements.flag_is_down(flag));
+        let mut calls = vec![
             batch(client, &begin),
             query(client, &shared.statements.lease_lock, params),
             query(client, &shared.statements.history_last_term, params),
         ];
+        // Behind the row's lock: what the row says of presence cannot change any more.
+        calls.extend(flag_is_down.as_ref().map(|sql| query(client, sql, &[])));
         let answers =
             shared.answer(pipeline(calls)).await.map_err(|unanswered| shared.explain(unanswered))?;
         let reader = Reader { store: &shared.label };
-        let row = |at: usize| answers.get(at).and_then(|rows| rows.first());
-        let (Some(row), Some(last)) = (row(1), row(2)) else {
+        let answer = |at: usize| answers.get(at).and_then(|rows| rows.first());
+        let (Some(row), Some(last)) = (answer(1), answer(2)) else {
             return Err(unreachable(
                 &shared.label,
                 "the server answered with no row where there is always one",
             ));
         };
         let (record, now) = reader.lease_and_now(row)?;
-        Ok(Locked { record, remembered: reader.optional_term(last)?, now })
+        let flag_is_down = answer(3).is_some();
+        Ok(Locked { record, remembered: reader.optional_term(last)?, now, flag_is_down })
     }
 
     /// Writes what was decided, and commits.

@@ -19,13 +19,13 @@ pub struct OpenOptions {
     pub naming: Naming,
     /// Whether a SQLite file that is not there is created.
     pub create: bool,
-    /// How long to wait for a connection. 5 s.
-    pub connect_timeout: Duration,
+    /// How long to wait for a connection; `None` takes what the URL says, or 5 s.
+    pub connect_timeout: Option<Duration>,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { naming: Naming::default(), create: true, connect_timeout: Duration::from_secs(5) }
+        Self { naming: Naming::default(), create: true, connect_timeout: None }
     }
 }
 
@@ -140,7 +140,7 @@ async fn open_postgres(url: &str, options: OpenOptions) -> Result<Database, Open
 
     let mut postgres = PostgresOptions::from_url(url)?;
     postgres.naming = options.naming;
-    postgres.connect_timeout = options.connect_timeout;
+    postgres.connect_timeout = options.connect_timeout.unwrap_or(postgres.connect_timeout);
     connected(PostgresStore::connect(postgres)).await
 }
 

@@ -1,7 +1,7 @@
 //! The presence of this node on a store: one session, pinged in time, replaced when it breaks.
 //!
-//! Every lease that this node holds on the store shares the session. It is opened with the first grant and closed when
-//! the last one is gone, so that nodes which only wait cost the store nothing.
+//! Every lease that this node holds on the store with the same presence settings shares the session. It is opened with
+//! the first grant and closed when the last one is gone, so that nodes which only wait cost the store nothing.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -31,7 +31,8 @@ pub(crate) enum SessionState {
 pub(crate) struct NodePresence {
     store: Arc<dyn LeaseStore>,
     clock: Arc<dyn Clock>,
-    running: Mutex<Weak<Running>>,
+    /// One session for each way to keep it: leases that want other pings do not wait for each other's.
+    running: Mutex<Vec<(PresenceSettings, Weak<Running>)>>,
 }
 
 /// The session task runs as long as someone holds one of these.
@@ -56,12 +57,14 @@ impl NodePresence {
     pub(crate) fn join(&self, settings: &PresenceSettings) -> Option<Arc<Running>> {
         self.store.presence()?;
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(running) = running.upgrade() {
+        running.retain(|(_, running)| running.strong_count() > 0);
+        let same = running.iter().find(|(kept, _)| kept == settings);
+        if let Some(running) = same.and_then(|(_, running)| running.upgrade()) {
             return Some(running);
         }
         let (sender, state) = watch::channel(SessionState::Closed);
         let started = Arc::new(Running { state });
-        *running = Arc::downgrade(&started);
+        running.push((settings.clone(), Arc::downgrade(&started)));
         let task = Pinger {
             store: self.store.clone(),
             clock: self.clock.clone(),

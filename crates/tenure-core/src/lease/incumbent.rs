@@ -20,6 +20,9 @@ use crate::id::Unique;
 use crate::mutation::{Rule, off};
 use crate::time::Monotonic;
 
+/// How many renewals may be without an answer at once.
+const IN_FLIGHT_MAX: usize = 4;
+
 /// What the holder must do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
@@ -41,7 +44,8 @@ pub struct Incumbent {
     bound: Option<Bound>,
     /// The session on which our flag is up.
     session: Option<Session>,
-    in_flight: Option<InFlight>,
+    /// Renewals that have no answer yet, oldest first.
+    in_flight: Vec<InFlight>,
     renewals: u64,
     renew_at: Monotonic,
     /// Not before this: the pause after a renewal without an answer.
@@ -67,6 +71,7 @@ struct Session {
 
 #[derive(Debug, Clone, Copy)]
 struct InFlight {
+    number: u64,
     started: Monotonic,
     session: Option<Unique>,
 }
@@ -79,7 +84,7 @@ impl Incumbent {
             row_trust: started,
             bound: None,
             session: None,
-            in_flight: None,
+            in_flight: Vec::new(),
             renewals: 0,
             renew_at: started.after(settings.renew),
             retry_at: started,
@@ -120,8 +125,9 @@ impl Incumbent {
             return Step::Stop(loss.clone());
         }
         let deadline = self.trusted_until();
-        if self.in_flight.is_some() {
-            return Step::WaitUntil(self.watchdog_at().map_or(deadline, |at| at.min(deadline)));
+        if let Some(until) = self.wait_for_answer(now) {
+            let until = until.min(deadline);
+            return Step::WaitUntil(self.watchdog_at().map_or(until, |at| at.min(until)));
         }
         let wanted = self.wanted_session(now);
         let named = self.bound.map(|bound| bound.session);
@@ -129,7 +135,9 @@ impl Incumbent {
         let withdraw = named.is_some() && wanted != named;
         let announce =
             wanted.is_some() && !confirmed || wanted.is_some() && named.is_none() && !self.withdrawn;
-        let due = if withdraw || announce { self.retry_at } else { self.renew_at.max(self.retry_at) };
+        let overdue = !self.in_flight.is_empty();
+        let due =
+            if withdraw || announce || overdue { self.retry_at } else { self.renew_at.max(self.retry_at) };
         if now >= due {
             // From one session to another the row goes by way of none; otherwise it might name either.
             let session = if withdraw { None } else { wanted };
@@ -145,7 +153,7 @@ impl Incumbent {
     pub fn renewal_started(&mut self, renewal: &Renewal, now: Monotonic) {
         self.renewals = renewal.number;
         let session = renewal.presence.as_ref().map(|announced| announced.session);
-        self.in_flight = Some(InFlight { started: now, session });
+        self.in_flight.push(InFlight { number: renewal.number, started: now, session });
         if let (Some(id), None) = (session, self.bound) {
             // A session that was lost in this very moment has no ping that could be trusted.
             let never = Monotonic::from_origin(Duration::ZERO);
@@ -154,26 +162,35 @@ impl Incumbent {
         }
     }
 
-    /// Notes the answer to the renewal in flight; `None` when there was none, and nobody knows whether it took effect.
-    pub fn renewal_ended(&mut self, answer: Option<Renew>, now: Monotonic) {
-        let Some(InFlight { started, session }) = self.in_flight.take() else { return };
+    /// Notes the answer to a renewal; `None` when there was none, and nobody knows whether it took effect.
+    ///
+    /// A renewal that was overtaken by another extends trust all the same, but says nothing of presence any more.
+    pub fn renewal_ended(&mut self, number: u64, answer: Option<Renew>, now: Monotonic) {
+        let Some(at) = self.in_flight.iter().position(|one| one.number == number) else { return };
+        let InFlight { started, session, .. } = self.in_flight.remove(at);
+        let latest = number == self.renewals;
         // An answer that comes after trust has ended brings nothing back.
         self.expire(now);
         match answer {
             _ if self.over.is_some() => {}
             Some(Renew::Lost(loss)) => self.over = Some(loss),
             Some(Renew::Extended) => {
-                self.row_trust = self.trust_from(started, now);
-                self.renew_at = started.after(self.settings.renew);
-                self.retry_at = now;
-                self.settle_presence(session);
+                self.row_trust = self.row_trust.max(self.trust_from(started, now));
+                self.renew_at = self.renew_at.max(started.after(self.settings.renew));
+                if latest {
+                    // What was sent before can no longer take effect.
+                    self.in_flight.clear();
+                    self.retry_at = now;
+                    self.settle_presence(session);
+                }
             }
-            None => {
+            None if latest => {
                 self.retry_at = now.after((self.settings.renew / 8).max(Duration::from_millis(50)));
                 if off(Rule::DoubtKeepsPresence) && session.is_none() {
                     self.settle_presence(None);
                 }
             }
+            None => {}
         }
     }
 
@@ -221,6 +238,17 @@ impl Incumbent {
         } else if self.watchdog_at().is_some_and(|at| now >= at) {
             self.over = Some(Loss::Stalled);
         }
+    }
+
+    /// Until when to wait for answers before another renewal is sent; `None` when it is time for one. A call that hangs
+    /// on one dead connection must not cost the lease while others work.
+    fn wait_for_answer(&self, now: Monotonic) -> Option<Monotonic> {
+        let last = self.in_flight.last()?;
+        if self.in_flight.len() >= IN_FLIGHT_MAX {
+            return Some(self.trusted_until());
+        }
+        let next = last.started.after((self.settings.renew / 4).max(Duration::from_millis(100)));
+        (now < next).then_some(next)
     }
 
     fn trust_from(&self, started: Monotonic, answered: Monotonic) -> Monotonic {

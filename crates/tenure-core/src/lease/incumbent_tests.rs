@@ -17,7 +17,7 @@ fn in_office() -> Incumbent {
 fn renew(incumbent: &mut Incumbent, now: u64, answer: Option<Renew>, answer_after: u64) -> Renewal {
     let Step::Renew(renewal) = incumbent.step(at(now)) else { panic!("wants no renewal at {now} ms") };
     incumbent.renewal_started(&renewal, at(now));
-    incumbent.renewal_ended(answer, at(now + answer_after));
+    incumbent.renewal_ended(renewal.number, answer, at(now + answer_after));
     renewal
 }
 
@@ -66,9 +66,9 @@ fn s08_without_an_answer_it_stops_at_the_deadline_for_ever() {
     let mut incumbent = in_office();
     let Step::Renew(renewal) = incumbent.step(at(2000)) else { panic!() };
     incumbent.renewal_started(&renewal, at(2000));
-    assert_eq!(incumbent.step(at(2001)), Step::WaitUntil(at(5500)));
+    assert_eq!(incumbent.step(at(2001)), Step::WaitUntil(at(2500)));
     assert_eq!(incumbent.step(at(5500)), Step::Stop(Loss::TrustEnded));
-    incumbent.renewal_ended(Some(Renew::Extended), at(5600));
+    incumbent.renewal_ended(renewal.number, Some(Renew::Extended), at(5600));
     incumbent.pinged(unique(7), at(5600), at(5601));
     assert_eq!(incumbent.step(at(5601)), Step::Stop(Loss::TrustEnded));
     assert!(!incumbent.believes(at(0)), "what is over is over for every reading");
@@ -98,7 +98,7 @@ fn an_announcement_binds_from_the_moment_it_is_sent() {
     let Step::Renew(renewal) = incumbent.step(at(100)) else { panic!() };
     incumbent.renewal_started(&renewal, at(100));
     assert_eq!(incumbent.trusted_until(), at(700), "the row may name the session from now on");
-    incumbent.renewal_ended(None, at(200));
+    incumbent.renewal_ended(renewal.number, None, at(200));
     assert_eq!(incumbent.trusted_until(), at(700), "and may do so without an answer");
 }
 
@@ -169,7 +169,7 @@ fn the_slowest_allowed_ping_keeps_presence_announced() {
             if let Step::Renew(renewal) = incumbent.step(at(now)) {
                 assert_eq!(session_of(&renewal), Some(unique(7)), "withdrawn at {now} ms");
                 incumbent.renewal_started(&renewal, at(now));
-                incumbent.renewal_ended(Some(Renew::Extended), at(now));
+                incumbent.renewal_ended(renewal.number, Some(Renew::Extended), at(now));
             }
         }
     }
@@ -193,6 +193,40 @@ fn the_ttl_of_the_grant_decides_and_not_that_of_the_settings() {
     assert_eq!(incumbent.trusted_until(), at(2500));
 }
 
+#[test]
+fn s07_a_renewal_that_hangs_is_overtaken_and_extends_trust_all_the_same() {
+    let mut incumbent = in_office();
+    let mut sent = Vec::new();
+    for now in [2000, 2500, 3000, 3500] {
+        let Step::Renew(renewal) = incumbent.step(at(now)) else { panic!("no renewal at {now} ms") };
+        incumbent.renewal_started(&renewal, at(now));
+        sent.push(renewal.number);
+    }
+    assert_eq!(sent, [1, 2, 3, 4]);
+    assert_eq!(incumbent.step(at(4000)), Step::WaitUntil(at(5500)), "not more than four at once");
+    incumbent.renewal_ended(2, Some(Renew::Extended), at(4100));
+    assert_eq!(incumbent.trusted_until(), at(2500 + 5500), "by the start of the one that was answered");
+    incumbent.renewal_ended(1, Some(Renew::Extended), at(4200));
+    assert_eq!(incumbent.trusted_until(), at(2500 + 5500), "an older answer takes nothing away");
+    incumbent.renewal_ended(4, Some(Renew::Extended), at(4300));
+    assert_eq!(incumbent.trusted_until(), at(3500 + 5500));
+    assert_eq!(incumbent.step(at(4300)), Step::WaitUntil(at(5500)), "the next one in its turn");
+}
+
+#[test]
+fn an_overtaken_renewal_says_nothing_of_presence() {
+    let mut incumbent = announced();
+    incumbent.session_lost(unique(7));
+    let Step::Renew(first) = incumbent.step(at(20)) else { panic!("withdraws") };
+    incumbent.renewal_started(&first, at(20));
+    let Step::Renew(second) = incumbent.step(at(540)) else { panic!("withdraws again") };
+    incumbent.renewal_started(&second, at(540));
+    incumbent.renewal_ended(first.number, Some(Renew::Extended), at(550));
+    assert_eq!(incumbent.trusted_until(), at(700), "only the last word counts");
+    incumbent.renewal_ended(second.number, Some(Renew::Extended), at(560));
+    assert_eq!(incumbent.trusted_until(), at(540 + 5500));
+}
+
 mod random {
     //! Any order of events: what the holder trusts never goes beyond what the store and contenders may conclude.
 
@@ -205,8 +239,8 @@ mod random {
     #[derive(Debug, Clone)]
     enum Event {
         Step,
-        Extended,
-        NoAnswer,
+        Extended(usize),
+        NoAnswer(usize),
         Raised(u128),
         Pinged(u128, u64),
         Lost(u128),
@@ -216,8 +250,8 @@ mod random {
         let session = || 1..3_u128;
         prop_oneof![
             4 => Just(Event::Step),
-            2 => Just(Event::Extended),
-            1 => Just(Event::NoAnswer),
+            2 => (0..4_usize).prop_map(Event::Extended),
+            1 => (0..4_usize).prop_map(Event::NoAnswer),
             2 => session().prop_map(Event::Raised),
             6 => (session(), 0..150_u64).prop_map(|(session, ago)| Event::Pinged(session, ago)),
             1 => session().prop_map(Event::Lost),
@@ -233,7 +267,7 @@ mod random {
         named: Vec<u128>,
         /// When the last answered ping of a session started.
         pings: BTreeMap<u128, u64>,
-        in_flight: Option<(u64, Option<u128>)>,
+        in_flight: BTreeMap<u64, (u64, Option<u128>)>,
         number: u64,
     }
 
@@ -246,14 +280,22 @@ mod random {
                 assert!(self.named.iter().all(|named| *named == session), "the row might name either of two");
                 self.named.push(session);
             }
-            self.in_flight = Some((now, session));
+            self.in_flight.insert(renewal.number, (now, session));
         }
 
-        fn extended(&mut self) {
-            if let Some((started, session)) = self.in_flight.take() {
-                self.extended = started;
-                self.named = session.into_iter().collect();
+        fn extended(&mut self, number: u64) {
+            if let Some((started, session)) = self.in_flight.remove(&number) {
+                self.extended = self.extended.max(started);
+                // Only the last one sent tells what the row says now.
+                if number == self.number {
+                    self.named = session.into_iter().collect();
+                }
             }
+        }
+
+        /// One of those under way.
+        fn pick(&self, at: usize) -> Option<u64> {
+            self.in_flight.keys().nth(at % self.in_flight.len().max(1)).copied()
         }
 
         fn ping(&self, session: u128) -> u64 {
@@ -280,20 +322,24 @@ mod random {
                 match event {
                     Event::Step => match incumbent.step(at(now)) {
                         Step::Renew(renewal) => {
-                            prop_assert!(model.in_flight.is_none(), "one renewal at a time");
+                            prop_assert!(model.in_flight.len() < 64, "renewals are bounded");
                             incumbent.renewal_started(&renewal, at(now));
                             model.sent(&renewal, now);
                         }
                         Step::WaitUntil(until) => prop_assert!(until > at(now), "a wait that does not wait"),
                         Step::Stop(_) => prop_assert!(!incumbent.believes(at(now))),
                     },
-                    Event::Extended => {
-                        incumbent.renewal_ended(Some(Renew::Extended), at(now));
-                        model.extended();
+                    Event::Extended(at_index) => {
+                        if let Some(number) = model.pick(at_index) {
+                            incumbent.renewal_ended(number, Some(Renew::Extended), at(now));
+                            model.extended(number);
+                        }
                     }
-                    Event::NoAnswer => {
-                        incumbent.renewal_ended(None, at(now));
-                        model.in_flight = None;
+                    Event::NoAnswer(at_index) => {
+                        if let Some(number) = model.pick(at_index) {
+                            incumbent.renewal_ended(number, None, at(now));
+                            model.in_flight.remove(&number);
+                        }
                     }
                     Event::Raised(session) => incumbent.flag_raised(unique(session), at(model.ping(session))),
                     Event::Pinged(session, ago) => {

@@ -12,6 +12,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{LeaseName, Term};
+use crate::hash;
 use crate::id::Unique;
 
 /// What a row says of its holder's presence.
@@ -39,18 +40,8 @@ impl Flag {
     ///
     /// Two flags with one number only cost speed: the second cannot be raised, and its grant lives by its ttl.
     pub fn key(&self, namespace: &str) -> i64 {
-        // FNV-1a over parts that are ended by a byte no name can hold.
-        let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
-        let mut eat = |part: &[u8]| {
-            for byte in part.iter().chain(&[0_u8]) {
-                hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-            }
-        };
-        eat(namespace.as_bytes());
-        eat(self.lease.as_str().as_bytes());
-        eat(&self.term.get().to_be_bytes());
-        eat(&self.session.as_u128().to_be_bytes());
-        hash as i64
+        let (term, session) = (self.term.get().to_be_bytes(), self.session.as_u128().to_be_bytes());
+        hash::key([namespace.as_bytes(), self.lease.as_str().as_bytes(), &term, &session])
     }
 }
 

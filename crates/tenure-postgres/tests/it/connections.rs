@@ -25,7 +25,7 @@ async fn s35_dropped_calls_poison_nothing() {
                    AND application_name LIKE $1";
         let pattern = format!("{}%", sandbox.prefix);
         let mut left = 1;
-        for _ in 0..20 {
+        for _ in 0..200 {
             left = sandbox.superuser().await.query_one(sql, &[&pattern]).await.unwrap().get::<_, i64>(0);
             if left == 0 {
                 break;

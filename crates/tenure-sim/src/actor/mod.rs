@@ -152,9 +152,9 @@ impl Actor {
             (Purpose::Watch(flag), Role::Contending(candidacy)) => {
                 candidacy.watched(&flag, answer.as_ref(), turn)
             }
-            (Purpose::Renew(term), Role::Holding(office)) if office.term() == term => {
-                turn.note(format!("renewal of term {term} came to {answer:?}"));
-                office.renewed(answer, turn.now);
+            (Purpose::Renew(term, number), Role::Holding(office)) if office.term() == term => {
+                turn.note(format!("renewal {number} of term {term} came to {answer:?}"));
+                office.renewed(number, answer, turn.now);
             }
             (Purpose::Raise(flag), Role::Holding(office)) => {
                 office.raised(&flag, self.session.live(), answer.as_ref())

@@ -66,7 +66,7 @@ impl Office {
                     } else {
                         turn.note(format!("renewal {} names no session", renewal.number));
                     }
-                    let purpose = Purpose::Renew(self.grant.term);
+                    let purpose = Purpose::Renew(self.grant.term, renewal.number);
                     turn.ask(Request::Renew(self.grant.clone(), renewal), purpose, Some(patience.call));
                 }
             }
@@ -81,12 +81,12 @@ impl Office {
     }
 
     /// Notes the answer to a renewal.
-    pub(crate) fn renewed(&mut self, answer: Option<Answer>, now: Monotonic) {
+    pub(crate) fn renewed(&mut self, number: u64, answer: Option<Answer>, now: Monotonic) {
         let answer: Option<Renew> = match answer {
             Some(Answer::Renew(answer)) => Some(answer),
             _ => None,
         };
-        self.incumbent.renewal_ended(answer, now);
+        self.incumbent.renewal_ended(number, answer, now);
     }
 
     /// Notes the answer to raising the flag.

@@ -37,7 +37,7 @@ pub(crate) enum Purpose {
         started: Monotonic,
     },
     Watch(Flag),
-    Renew(Term),
+    Renew(Term, u64),
     Raise(Flag),
     Write(Fence),
     Release(Term),

@@ -8,7 +8,7 @@ use tenure_core::contract::{LeaseStore, PresenceSession, Raise};
 use tenure_core::id::Unique;
 use tenure_core::lease::{Flag, Grant, Incumbent, LeaseSettings, Loss, Release, Renew, Renewal, Step};
 use tenure_core::time::{Clock, Monotonic};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use super::seat::{Handlers, Order, Seat, SeatKeeper};
@@ -30,8 +30,13 @@ pub(super) struct Keeper {
     presence: Option<Arc<Running>>,
     session: Option<Arc<dyn PresenceSession>>,
     raising: Option<Raising>,
-    renewing: Option<JoinHandle<Result<Renew, StoreError>>>,
+    /// Answers to renewals, from tasks that nobody cancels.
+    renewed: mpsc::UnboundedReceiver<Renewed>,
+    renewing: mpsc::UnboundedSender<Renewed>,
 }
+
+/// The answer to the renewal of this number.
+type Renewed = (u64, Result<Renew, StoreError>);
 
 struct Raising {
     session: Unique,
@@ -41,7 +46,7 @@ struct Raising {
 /// What woke the keeper.
 enum Event {
     Time,
-    Renewed(Option<Renew>),
+    Renewed(u64, Option<Renew>),
     Raised(bool),
     Session(SessionState),
     Order(Order),
@@ -62,6 +67,7 @@ impl Keeper {
     ) -> (Self, Seat) {
         let incumbent = Incumbent::begin(&grant, settings, started, clock.now());
         let (seat_keeper, seat) = Seat::new(Some(grant.fence()), incumbent.trusted_until(), handlers);
+        let (renewing, renewed) = mpsc::unbounded_channel();
         let keeper = Self {
             store,
             clock,
@@ -71,7 +77,8 @@ impl Keeper {
             presence,
             session: None,
             raising: None,
-            renewing: None,
+            renewed,
+            renewing,
         };
         (keeper, seat)
     }
@@ -98,7 +105,9 @@ impl Keeper {
             let nap = now.until(until).min(NAP_MAX);
             match self.next_event(&mut sessions, nap).await {
                 Event::Time => {}
-                Event::Renewed(answer) => self.incumbent.renewal_ended(answer, self.clock.now()),
+                Event::Renewed(number, answer) => {
+                    self.incumbent.renewal_ended(number, answer, self.clock.now());
+                }
                 Event::Raised(raised) => self.raised(raised),
                 Event::Session(state) => self.session_changed(state),
                 Event::Order(Order::Progress) => self.incumbent.progressed(self.clock.now()),
@@ -117,10 +126,7 @@ impl Keeper {
     ) -> Event {
         tokio::select! {
             biased;
-            answer = finished(&mut self.renewing) => {
-                self.renewing = None;
-                Event::Renewed(self.understood(answer))
-            }
+            Some((number, answer)) = self.renewed.recv() => Event::Renewed(number, self.understood(answer)),
             raised = finished_raising(&mut self.raising) => Event::Raised(raised),
             state = next_state(sessions) => Event::Session(state),
             order = self.seat.orders.recv() => order.map_or(Event::Abandoned, Event::Order),
@@ -139,8 +145,12 @@ impl Keeper {
 
     fn start_renewal(&mut self, renewal: Renewal, now: Monotonic) {
         self.incumbent.renewal_started(&renewal, now);
-        let (store, grant) = (self.store.clone(), self.grant.clone());
-        self.renewing = Some(tokio::spawn(async move { store.renew(&grant, &renewal).await }));
+        let (store, grant, answers) = (self.store.clone(), self.grant.clone(), self.renewing.clone());
+        tokio::spawn(async move {
+            let answer = store.renew(&grant, &renewal).await;
+            // Nobody waits for it once the holding is over.
+            let _ = answers.send((renewal.number, answer));
+        });
     }
 
     fn understood(&self, answer: Result<Renew, StoreError>) -> Option<Renew> {
@@ -239,15 +249,6 @@ impl Keeper {
             }
         }
         released
-    }
-}
-
-async fn finished(task: &mut Option<JoinHandle<Result<Renew, StoreError>>>) -> Result<Renew, StoreError> {
-    match task {
-        None => std::future::pending().await,
-        Some(task) => task.await.unwrap_or_else(|error| {
-            Err(StoreError::Failed { store: "renewal".into(), message: error.to_string(), source: None })
-        }),
     }
 }
 

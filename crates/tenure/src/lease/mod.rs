@@ -2,15 +2,15 @@
 
 mod keeper;
 mod seat;
+mod terms;
 mod waiter;
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tenure_core::contract::{Capabilities, LeaseStore};
-use tenure_core::id::{Node, Unique};
+use tenure_core::id::Node;
 use tenure_core::lease::{
-    Acquire, Claim, Contender, Fence, Fenced, Grant, Holder, LeaseName, LeaseSettings, Loss, Release, Term,
+    Acquire, Claim, Contender, Fence, Fenced, Grant, Holder, LeaseName, LeaseSettings, Loss, Release,
 };
 use tenure_core::registry::Classifier;
 use tenure_core::time::{Clock, Monotonic};
@@ -19,6 +19,7 @@ use tokio::sync::Mutex as AsyncMutex;
 use self::keeper::Keeper;
 use self::seat::Seat;
 pub use self::seat::{OnLost, TrustWatch};
+use self::terms::TermMemory;
 use crate::clock::SteadyClock;
 use crate::error::LeaseError;
 use crate::presence::NodePresence;
@@ -38,15 +39,7 @@ struct Shared {
     clock: Arc<dyn Clock>,
     classifier: Classifier,
     presence: NodePresence,
-    /// The highest term seen per lease: a store that went back in time must not make us lead.
-    seen: Mutex<BTreeMap<LeaseName, Seen>>,
-}
-
-/// The highest term seen of a lease, and the claim of ours that it was granted to, if it was.
-#[derive(Debug, Clone, Copy)]
-struct Seen {
-    term: Term,
-    ours: Option<Unique>,
+    terms: TermMemory,
 }
 
 /// The answer to [`Lease::acquire`].
@@ -68,7 +61,16 @@ impl Leases {
     pub fn with_classifier(store: Arc<dyn LeaseStore>, node: Node, classifier: Classifier) -> Self {
         let clock = SteadyClock::shared();
         let presence = NodePresence::new(store.clone(), clock.clone());
-        Self { shared: Arc::new(Shared { store, node, clock, classifier, presence, seen: Mutex::default() }) }
+        Self {
+            shared: Arc::new(Shared {
+                store,
+                node,
+                clock,
+                classifier,
+                presence,
+                terms: TermMemory::default(),
+            }),
+        }
     }
 
     /// A handle on one lease. Two handles exclude each other, also within one process.
@@ -94,30 +96,6 @@ impl Leases {
     /// What the store can do here and now.
     pub fn capabilities(&self) -> Capabilities {
         self.shared.store.capabilities()
-    }
-}
-
-impl Shared {
-    /// Notes the term that someone else holds. A lower one than before is no harm until it is granted to us.
-    fn note_held(&self, name: &LeaseName, term: Term) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let highest = seen.entry(name.clone()).or_insert(Seen { term, ours: None });
-        if term > highest.term {
-            *highest = Seen { term, ours: None };
-        }
-    }
-
-    /// Notes a term granted to `claim`; refuses one that is not above every other seen before.
-    fn note_granted(&self, grant: &Grant) -> Result<(), LeaseError> {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let granted = Seen { term: grant.term, ours: Some(grant.claim) };
-        let highest = seen.entry(grant.name.clone()).or_insert(granted);
-        if grant.term < highest.term || grant.term == highest.term && highest.ours != Some(grant.claim) {
-            let lease = grant.name.clone();
-            return Err(LeaseError::TermWentBack { lease, granted: grant.term, seen: highest.term });
-        }
-        *highest = granted;
-        Ok(())
     }
 }
 
@@ -147,21 +125,34 @@ impl Lease {
     /// Claims the lease; tries again as often as the settings say.
     ///
     /// An error means that the outcome is unknown. Should the claim have taken effect, it is given back in the
-    /// background, or ends with its ttl.
+    /// background, or ends with its ttl. So is a grant that comes when this future was dropped.
     pub async fn acquire(&self) -> Result<Acquired, LeaseError> {
-        let handle = self.handle.clone();
+        let (handle, wanted) = (self.handle.clone(), Wanted::new());
+        let given_up = wanted.given_up.clone();
         // In a task of its own: a caller that drops this future must not cut a call in half.
-        in_task(async move { handle.acquire().await }).await
+        let acquired = in_task(async move {
+            let acquired = handle.acquire(&given_up).await?;
+            Ok((Unclaimed::of(&handle, matches!(acquired, Acquired::Granted(_))), acquired))
+        });
+        let (unclaimed, acquired) = acquired.await?;
+        unclaimed.claim();
+        Ok(acquired)
     }
 
     /// Waits until the lease is free and takes it; `None` when `stop` was given first.
     ///
-    /// Rides out a store that goes away and comes back; an error that waiting cannot mend is returned.
+    /// Rides out a store that goes away and comes back; an error that waiting cannot mend is returned. When this future
+    /// is dropped the waiting ends, and a grant that comes nevertheless is given back.
     pub async fn acquire_when_free(&self, stop: &Stop) -> Result<Option<Fence>, LeaseError> {
-        let (handle, given_up) = (self.handle.clone(), stop.child());
-        // When the caller drops this future, the waiting ends too.
-        let _guard = StopOnDrop(given_up.clone());
-        in_task(async move { handle.acquire_when_free(&given_up).await }).await
+        let (handle, wanted) = (self.handle.clone(), Wanted::below(stop));
+        let given_up = wanted.given_up.clone();
+        let acquired = in_task(async move {
+            let fence = handle.acquire_when_free(&given_up).await?;
+            Ok((Unclaimed::of(&handle, fence.is_some()), fence))
+        });
+        let (unclaimed, fence) = acquired.await?;
+        unclaimed.claim();
+        Ok(fence)
     }
 
     /// Stops acting, then gives the lease back. Returns when the store has answered.
@@ -183,9 +174,9 @@ impl Lease {
     }
 
     /// The signal that the present holding is over, given at the latest when its trust ends. Already given when the
-    /// lease is not held.
+    /// lease is not held. To give it oneself ends nothing but what listens to it.
     pub fn lost(&self) -> Stop {
-        self.handle.seat().lost.clone()
+        self.handle.seat().lost.child()
     }
 
     /// Why the last holding ended, once it has.
@@ -229,12 +220,47 @@ impl Lease {
     }
 }
 
-/// Gives a stop signal when it is dropped.
-struct StopOnDrop(Stop);
+/// A caller that waits. When it goes away, what it wanted is given up.
+struct Wanted {
+    given_up: Stop,
+}
 
-impl Drop for StopOnDrop {
+impl Wanted {
+    fn new() -> Self {
+        Self { given_up: Stop::new() }
+    }
+
+    fn below(stop: &Stop) -> Self {
+        Self { given_up: stop.child() }
+    }
+}
+
+impl Drop for Wanted {
     fn drop(&mut self) {
-        self.0.stop();
+        self.given_up.stop();
+    }
+}
+
+/// A holding on its way to the caller. If it does not arrive, nobody would ever act under it or give it back.
+struct Unclaimed {
+    handle: Option<Arc<Handle>>,
+}
+
+impl Unclaimed {
+    fn of(handle: &Arc<Handle>, granted: bool) -> Self {
+        Self { handle: granted.then(|| handle.clone()) }
+    }
+
+    fn claim(mut self) {
+        self.handle = None;
+    }
+}
+
+impl Drop for Unclaimed {
+    fn drop(&mut self) {
+        if let Some(handle) = self.handle.take() {
+            heart::spawn(async move { handle.seat().leave().await });
+        }
     }
 }
 
@@ -271,25 +297,28 @@ impl Handle {
         }
     }
 
-    async fn acquire(&self) -> Result<Acquired, LeaseError> {
+    async fn acquire(&self, given_up: &Stop) -> Result<Acquired, LeaseError> {
         let _turn = self.turn.lock().await;
         if let Some(fence) = self.current() {
             return Ok(Acquired::Granted(fence));
         }
-        // Whoever asks anew has stopped working under a holding that was lost.
-        self.seat().leave().await?;
+        self.leave_what_was_lost().await;
         let claim = self.claim();
         let mut retries = self.settings.acquire_retries;
         loop {
-            match self.try_claim(&claim).await {
+            let tried = self.try_claim(&claim).await;
+            let last = retries == 0 || given_up.is_stopped();
+            match tried {
                 Ok(Acquired::Granted(fence)) => return Ok(Acquired::Granted(fence)),
-                Ok(held) if retries == 0 => return Ok(held),
-                Err(error) if retries == 0 => {
+                Ok(held) if last => return Ok(held),
+                Err(LeaseError::Store(error)) if error.is_transient() && !last => {}
+                Err(error) => {
                     self.give_back_if_granted(claim);
                     return Err(error);
                 }
-                Ok(_) | Err(_) => retries -= 1,
+                Ok(_) => {}
             }
+            retries -= 1;
             tokio::time::sleep(self.settings.acquire_delay).await;
         }
     }
@@ -299,9 +328,17 @@ impl Handle {
         if let Some(fence) = self.current() {
             return Ok(Some(fence));
         }
-        self.seat().leave().await?;
+        self.leave_what_was_lost().await;
         let contender = Contender::new(self.name.clone(), self.settings.poll);
         waiter::wait(self, self.claim(), contender, stop).await
+    }
+
+    /// Whoever asks anew has stopped working under a holding that was lost. A store that cannot be told now lets its
+    /// ttl end.
+    async fn leave_what_was_lost(&self) {
+        if let Err(error) = self.seat().leave().await {
+            tracing::debug!(lease = %self.name, %error, "a lost holding ends with its ttl");
+        }
     }
 
     /// One try. A grant is taken into office before it is reported.
@@ -309,12 +346,12 @@ impl Handle {
         let started = self.now();
         match self.leases.store.try_acquire(claim).await? {
             Acquire::Held(holder) => {
-                self.leases.note_held(&self.name, holder.term);
+                self.leases.terms.note_held(&self.name, holder.term);
                 Ok(Acquired::Held(holder))
             }
             Acquire::Granted(grant) => {
-                if let Err(error) = self.leases.note_granted(&grant) {
-                    self.give_back_if_granted(claim.clone());
+                if let Err(error) = self.leases.terms.note_granted(&grant) {
+                    self.give_back(grant);
                     return Err(error);
                 }
                 Ok(Acquired::Granted(self.take_office(grant, started)))
@@ -345,7 +382,14 @@ impl Handle {
         self.seat().leave().await
     }
 
-    /// A claim without an answer may have taken effect. Clean up as if it had, in the background.
+    /// Gives back a grant that nobody may act under, in the background.
+    fn give_back(&self, grant: Grant) {
+        let store = self.leases.store.clone();
+        heart::spawn(async move { store.release(&grant).await });
+    }
+
+    /// A claim without an answer may have taken effect. Clean up as if it had, in the background. The claim must not be
+    /// made again afterwards.
     fn give_back_if_granted(&self, claim: Claim) {
         let store = self.leases.store.clone();
         heart::spawn(async move {

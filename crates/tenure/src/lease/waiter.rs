@@ -49,7 +49,10 @@ pub(super) async fn wait(
                         contender.no_answer(pause.mul_f64(0.5 + fastrand::f64()), handle.now());
                         pause = (pause * 2).min(PAUSE_LAST);
                     }
-                    Err(error) => return Err(error),
+                    Err(error) => {
+                        handle.give_back_if_granted(claim);
+                        return Err(error);
+                    }
                 }
             }
             Move::Watch(flag, until) => {

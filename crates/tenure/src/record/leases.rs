@@ -8,15 +8,24 @@ use tenure_core::StoreError;
 use tenure_core::contract::{Capabilities, LeaseStore, Presence};
 use tenure_core::id::Unique;
 use tenure_core::lease::{Acquire, Claim, Fence, Grant, LeaseName, LeaseRecord, Release, Renew, Renewal};
+use tenure_core::time::{Clock, Monotonic};
 
 use super::{Recorder, Recording};
+use crate::clock::SteadyClock;
 
 /// Forwards everything to another store, and records each grant. A claim that was not granted leaves no row.
 #[derive(Debug)]
 pub struct RecordingLeases {
     inner: Arc<dyn LeaseStore>,
     recorder: Recorder,
-    recordings: Mutex<BTreeMap<Unique, Recording>>,
+    recordings: Mutex<BTreeMap<Unique, Recorded>>,
+}
+
+/// A grant that is recorded, and until when it lasts at the most without another renewal.
+#[derive(Debug)]
+struct Recorded {
+    recording: Recording,
+    lasts_until: Arc<Mutex<Monotonic>>,
 }
 
 impl RecordingLeases {
@@ -29,10 +38,27 @@ impl RecordingLeases {
     ///
     /// This is the fence for writes to the recording store: terms of another store mean nothing to it.
     pub fn fence(&self, grant: &Grant) -> Option<Fence> {
-        self.recordings().get(&grant.claim).and_then(Recording::fence)
+        self.recordings().get(&grant.claim).and_then(|recorded| recorded.recording.fence())
     }
 
-    fn recordings(&self) -> MutexGuard<'_, BTreeMap<Unique, Recording>> {
+    /// Records a grant that answers an attempt which started at `started`.
+    fn granted(&self, grant: &Grant, started: Monotonic) {
+        let lasts_until = Arc::new(Mutex::new(started.after(grant.ttl)));
+        let last = Arc::clone(&lasts_until);
+        let alive = move || SteadyClock.now() < *last.lock().unwrap_or_else(PoisonError::into_inner);
+        let backend = self.inner.capabilities().store;
+        let recorded =
+            || Recorded { recording: self.recorder.taken_while(&grant.name, &backend, alive), lasts_until };
+        self.recordings().entry(grant.claim).or_insert_with(recorded);
+    }
+
+    fn extended(&self, grant: &Grant, started: Monotonic) {
+        if let Some(recorded) = self.recordings().get(&grant.claim) {
+            *recorded.lasts_until.lock().unwrap_or_else(PoisonError::into_inner) = started.after(grant.ttl);
+        }
+    }
+
+    fn recordings(&self) -> MutexGuard<'_, BTreeMap<Unique, Recorded>> {
         self.recordings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -40,28 +66,29 @@ impl RecordingLeases {
 #[async_trait]
 impl LeaseStore for RecordingLeases {
     async fn try_acquire(&self, claim: &Claim) -> Result<Acquire, StoreError> {
+        let started = SteadyClock.now();
         let answer = self.inner.try_acquire(claim).await?;
         if let Acquire::Granted(grant) = &answer {
-            let backend = self.inner.capabilities().store;
-            let recording = || self.recorder.taken(&grant.name, &backend);
-            self.recordings().entry(grant.claim).or_insert_with(recording);
+            self.granted(grant, started);
         }
         Ok(answer)
     }
 
     async fn renew(&self, grant: &Grant, renewal: &Renewal) -> Result<Renew, StoreError> {
+        let started = SteadyClock.now();
         let answer = self.inner.renew(grant, renewal).await?;
-        if let Renew::Lost(_) = answer {
-            drop(self.recordings().remove(&grant.claim));
+        match answer {
+            Renew::Extended => self.extended(grant, started),
+            Renew::Lost(_) => drop(self.recordings().remove(&grant.claim)),
         }
         Ok(answer)
     }
 
     async fn release(&self, grant: &Grant) -> Result<Release, StoreError> {
         let answer = self.inner.release(grant).await;
-        let recording = self.recordings().remove(&grant.claim);
-        if let Some(recording) = recording {
-            recording.released().await;
+        let recorded = self.recordings().remove(&grant.claim);
+        if let Some(recorded) = recorded {
+            recorded.recording.released().await;
         }
         answer
     }

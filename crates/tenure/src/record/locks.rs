@@ -25,7 +25,10 @@ impl RecordingLocks {
 
     fn recorded(&self, lock: Option<Arc<dyn SessionLock>>) -> Option<Arc<dyn SessionLock>> {
         let inner = lock?;
-        let recording = self.recorder.taken(inner.name(), self.inner.backend());
+        // Without holding on to it: the lock is given back when its user drops it.
+        let held = Arc::downgrade(&inner);
+        let alive = move || held.upgrade().is_some_and(|lock| lock.is_held());
+        let recording = self.recorder.taken_while(inner.name(), self.inner.backend(), alive);
         Some(Arc::new(RecordedLock { inner, recording: Mutex::new(Some(recording)) }))
     }
 }

@@ -7,6 +7,7 @@
 mod leases;
 mod locks;
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -70,6 +71,19 @@ impl Recorder {
 
     /// Records that this node took `name`, which `backend` granted. The row is touched until the recording ends.
     pub fn taken(&self, name: &LeaseName, backend: &str) -> Recording {
+        self.taken_while(name, backend, || true)
+    }
+
+    /// As [`Recorder::taken`], for a holding that can end by itself: `alive` tells whether it still lasts, without I/O.
+    ///
+    /// A recording that reaches the registry when the holding is over is stamped as given back at once, and its fence is
+    /// never shown: a holder that was paused must not come back with the highest term.
+    pub fn taken_while(
+        &self,
+        name: &LeaseName,
+        backend: &str,
+        alive: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Recording {
         let entry = Entry {
             name: name.clone(),
             node: self.shared.node.clone(),
@@ -77,65 +91,93 @@ impl Recorder {
             backend: backend.to_owned(),
             kind: self.shared.options.classifier.kind(name.as_str()),
         };
-        let (ended, term) = (Stop::new(), Arc::default());
-        let done = Stop::new();
-        heart::spawn(keep(self.shared.clone(), entry, Arc::clone(&term), ended.clone(), done.clone()));
-        Recording { name: name.clone(), term, ended, done }
+        let kept =
+            Kept { alive: Arc::new(alive), term: Arc::default(), ended: Stop::new(), done: Stop::new() };
+        heart::spawn(keep(self.shared.clone(), entry, kept.clone()));
+        Recording { name: name.clone(), kept }
     }
 }
 
-/// A holding that is being recorded. Dropping it stamps the row as given back, in the background.
-#[derive(Debug)]
-pub struct Recording {
-    name: LeaseName,
+/// What a recording and its task share.
+#[derive(Clone)]
+struct Kept {
+    alive: Arc<dyn Fn() -> bool + Send + Sync>,
     term: Arc<Mutex<Option<Term>>>,
     ended: Stop,
     done: Stop,
 }
 
+impl Kept {
+    fn term(&self) -> Option<Term> {
+        *self.term.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_term(&self, term: Option<Term>) {
+        *self.term.lock().unwrap_or_else(PoisonError::into_inner) = term;
+    }
+}
+
+/// A holding that is being recorded. Dropping it stamps the row as given back, in the background.
+pub struct Recording {
+    name: LeaseName,
+    kept: Kept,
+}
+
 impl Recording {
-    /// The fence under which the registry's store knows this holding; `None` until it is written there.
+    /// The fence under which the registry's store knows this holding; `None` until it is written there, and once the
+    /// holding is over.
     pub fn fence(&self) -> Option<Fence> {
-        let term = *self.term.lock().unwrap_or_else(PoisonError::into_inner);
-        term.map(|term| Fence { lease: self.name.clone(), term })
+        let term = self.kept.term().filter(|_| (self.kept.alive)())?;
+        Some(Fence { lease: self.name.clone(), term })
     }
 
     /// Stamps the row as given back, and returns when that is done, has failed, or takes too long to wait for.
     pub async fn released(self) {
-        self.ended.stop();
+        self.kept.ended.stop();
         // Only the waiting is cut short; the write goes on in its own task.
-        let _ = tokio::time::timeout(PATIENCE, self.done.stopped()).await;
+        let _ = tokio::time::timeout(PATIENCE, self.kept.done.stopped()).await;
+    }
+}
+
+impl fmt::Debug for Recording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recording").field("name", &self.name).field("term", &self.kept.term()).finish()
     }
 }
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        self.ended.stop();
+        self.kept.ended.stop();
     }
 }
 
 /// Writes one holding, touches it as long as it lasts, and stamps it when it ends.
-async fn keep(shared: Arc<Shared>, entry: Entry, term: Arc<Mutex<Option<Term>>>, ended: Stop, done: Stop) {
-    let stale_after = shared.options.stale_after;
-    loop {
-        let known = *term.lock().unwrap_or_else(PoisonError::into_inner);
-        let written = match known {
-            None => write(&shared, &entry).await,
-            Some(known) => touch(&shared, &entry, known).await,
-        };
-        *term.lock().unwrap_or_else(PoisonError::into_inner) = written;
+async fn keep(shared: Arc<Shared>, entry: Entry, kept: Kept) {
+    while !kept.ended.is_stopped() && (kept.alive)() {
+        match kept.term() {
+            None => {
+                let written = write(&shared, &entry).await;
+                kept.set_term(written);
+            }
+            Some(term) if !still_ours(&shared, &entry, term).await => {
+                // Someone else took office since. To write again would take it back from him.
+                kept.set_term(None);
+                kept.ended.stop();
+            }
+            Some(_) => {}
+        }
         tokio::select! {
-            () = ended.stopped() => break,
-            () = tokio::time::sleep(stale_after / 3) => {}
+            () = kept.ended.stopped() => {}
+            () = tokio::time::sleep(shared.options.stale_after / 3) => {}
         }
     }
-    let known = *term.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = known
-        && let Err(error) = shared.registry.stamp_released(&entry, known).await
+    if let Some(term) = kept.term()
+        && let Err(error) = shared.registry.stamp_released(&entry, term).await
     {
         tracing::warn!(lock = %entry.name, %error, "the registry could not write a release; the lock is not affected");
     }
-    done.stop();
+    kept.set_term(None);
+    kept.done.stop();
 }
 
 async fn write(shared: &Shared, entry: &Entry) -> Option<Term> {
@@ -152,14 +194,18 @@ async fn write(shared: &Shared, entry: &Entry) -> Option<Term> {
     }
 }
 
-/// Touches the row. Without an answer the old term stays: the next touch tells.
-async fn touch(shared: &Shared, entry: &Entry, term: Term) -> Option<Term> {
+/// Touches the row; false when it belongs to someone else, or was swept. Without an answer it counts as ours: the next
+/// touch tells.
+async fn still_ours(shared: &Shared, entry: &Entry, term: Term) -> bool {
     match shared.registry.touch(entry, term, shared.options.stale_after).await {
-        Ok(true) => Some(term),
-        Ok(false) => write(shared, entry).await,
+        Ok(true) => true,
+        Ok(false) => {
+            tracing::warn!(lock = %entry.name, %term, "this holding is no longer the one in the registry");
+            false
+        }
         Err(error) => {
             tracing::warn!(lock = %entry.name, %error, "the registry could not renew a holding; the lock works on");
-            Some(term)
+            true
         }
     }
 }

@@ -18,7 +18,11 @@ pub(crate) struct Faulty {
     pub(crate) down: AtomicBool,
     /// So many claims take effect, and their answers are lost.
     pub(crate) lose_grants: AtomicU32,
-    /// So many claims are counted.
+    /// Claims take a while before they take effect.
+    pub(crate) slow_claims: AtomicBool,
+    /// So many renewals never come back.
+    pub(crate) hang_renewals: AtomicU32,
+    /// How many claims were made.
     pub(crate) claims: AtomicU64,
     pub(crate) presence: bool,
 }
@@ -29,6 +33,8 @@ impl Faulty {
             inner: MemoryStore::new(Arc::new(SteadyStoreClock::start())),
             down: AtomicBool::new(false),
             lose_grants: AtomicU32::new(0),
+            slow_claims: AtomicBool::new(false),
+            hang_renewals: AtomicU32::new(0),
             claims: AtomicU64::new(0),
             presence,
         })
@@ -48,6 +54,11 @@ impl Faulty {
     }
 }
 
+/// Counts down; false when nothing was left.
+fn take_one(left: &AtomicU32) -> bool {
+    left.try_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok()
+}
+
 fn unreachable() -> StoreError {
     StoreError::Unreachable { store: "test".into(), message: "switched off".into() }
 }
@@ -62,14 +73,19 @@ impl LeaseStore for Faulty {
     async fn try_acquire(&self, claim: &Claim) -> Result<Acquire, StoreError> {
         self.claims.fetch_add(1, Ordering::SeqCst);
         self.check()?;
+        if self.slow_claims.load(Ordering::SeqCst) {
+            // passes time: longer than an impatient caller waits
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
         let answer = self.inner.try_acquire(claim).await?;
-        let lost =
-            self.lose_grants.try_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
-        if lost.is_ok() { Err(unreachable()) } else { Ok(answer) }
+        if take_one(&self.lose_grants) { Err(unreachable()) } else { Ok(answer) }
     }
 
     async fn renew(&self, grant: &Grant, renewal: &Renewal) -> Result<Renew, StoreError> {
         self.check()?;
+        if take_one(&self.hang_renewals) {
+            std::future::pending::<()>().await;
+        }
         self.inner.renew(grant, renewal).await
     }
 

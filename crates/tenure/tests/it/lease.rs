@@ -321,3 +321,59 @@ async fn c7_a_crashed_holder_loses_the_lease_when_the_ttl_ends() {
     let fence = within(lease.acquire_when_free(&Stop::new())).await.unwrap().unwrap();
     assert_eq!(fence.term.get(), 2);
 }
+
+#[tokio::test]
+async fn a_grant_that_comes_when_its_caller_is_gone_is_given_back() {
+    let store = Faulty::new(true);
+    let lease = store.node("a").lease("job", quick()).unwrap();
+    store.slow_claims.store(true, Ordering::SeqCst);
+    let impatient = tokio::time::timeout(Duration::from_millis(20), lease.acquire()).await;
+    assert!(impatient.is_err(), "the claim is still under way");
+    let given_back = async {
+        let name = LeaseName::new("job").unwrap();
+        while store.inner.observe(&name).await.unwrap().is_none_or(|row| row.released_at.is_none()) {
+            tokio::task::yield_now().await;
+        }
+    };
+    within(given_back).await;
+    assert!(!lease.check_alive());
+}
+
+#[tokio::test]
+async fn a_wait_that_begins_after_a_loss_rides_out_the_outage_too() {
+    let store = Faulty::new(false);
+    let lease = store.node("a").lease("job", quick()).unwrap();
+    granted(&lease).await;
+    store.down.store(true, Ordering::SeqCst);
+    within(lease.lost().stopped()).await;
+    let waiter = lease.clone();
+    let waiting = tokio::spawn(async move { waiter.acquire_when_free(&Stop::new()).await });
+    let tried = store.claims.load(Ordering::SeqCst);
+    while store.claims.load(Ordering::SeqCst) < tried + 2 {
+        // passes time: until the waiter has tried in vain
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    store.down.store(false, Ordering::SeqCst);
+    assert_eq!(within(waiting).await.unwrap().unwrap().unwrap().term.get(), 2);
+}
+
+#[tokio::test]
+async fn s07_a_renewal_that_hangs_does_not_cost_the_lease() {
+    let store = Faulty::new(false);
+    let lease = store.node("a").lease("job", quick()).unwrap();
+    granted(&lease).await;
+    store.hang_renewals.store(1, Ordering::SeqCst);
+    // passes time: twice the ttl
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(store.hang_renewals.load(Ordering::SeqCst), 0, "one renewal never came back");
+    assert!(lease.check_alive());
+}
+
+#[tokio::test]
+async fn a_lost_signal_that_is_given_by_its_user_ends_nothing() {
+    let store = Faulty::new(true);
+    let lease = store.node("a").lease("job", quick()).unwrap();
+    granted(&lease).await;
+    lease.lost().stop();
+    assert!(lease.check_alive() && !lease.lost().is_stopped());
+}

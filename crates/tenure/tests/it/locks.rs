@@ -72,8 +72,8 @@ async fn a2_a_runner_works_on_one_copy_at_a_time_and_moves_when_it_stops() {
         let (locks, stop, rota) = (locks(&store, &format!("n{copy}")), Stop::new(), rota.clone());
         let stopped = stop.clone();
         let task = tokio::spawn(async move {
-            let work = |signal| rota.clone().work(copy, signal);
-            run_exclusively(&locks, &name("runner"), Duration::from_millis(50), &stopped, work).await;
+            let work = move |signal| rota.clone().work(copy, signal);
+            run_exclusively(Arc::new(locks), name("runner"), Duration::from_millis(50), &stopped, work).await;
         });
         (stop, task)
     };
@@ -101,11 +101,11 @@ async fn a2_a_lost_lock_stops_the_work_and_it_is_taken_again() {
     let runner = {
         let (stop, rounds) = (stop.clone(), rounds.clone());
         tokio::spawn(async move {
-            run_exclusively(&locks, &name("runner"), Duration::from_millis(20), &stop, |signal| {
+            let work = move |signal: Stop| {
                 rounds.fetch_add(1, Ordering::SeqCst);
                 async move { signal.stopped().await }
-            })
-            .await;
+            };
+            run_exclusively(Arc::new(locks), name("runner"), Duration::from_millis(20), &stop, work).await;
         })
     };
     for round in 1..=2 {
@@ -119,4 +119,27 @@ async fn a2_a_lost_lock_stops_the_work_and_it_is_taken_again() {
     }
     stop.stop();
     tokio::time::timeout(PATIENCE, runner).await.unwrap().unwrap();
+}
+
+/// Law 4: whoever drops the runner stops the work first, and frees the lock after it.
+#[tokio::test]
+async fn a2_a_dropped_runner_stops_its_work_before_the_lock_is_free() {
+    let store = Faulty::new(true);
+    let rota = Arc::new(Rota::default());
+    let (mine, other) = (locks(&store, "a"), locks(&store, "b"));
+    let runner = {
+        let rota = rota.clone();
+        tokio::spawn(async move {
+            let work = move |signal| rota.clone().work(0, signal);
+            run_exclusively(Arc::new(mine), name("runner"), Duration::from_millis(20), &Stop::new(), work)
+                .await;
+        })
+    };
+    while rota.working.lock().unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    runner.abort();
+    let lock = other.lock(&name("runner"), PATIENCE).await.unwrap().expect("it is free in the end");
+    assert!(rota.working.lock().unwrap().is_empty(), "the work ended before the lock was free");
+    assert!(lock.is_held());
 }

@@ -132,6 +132,46 @@ async fn a4_a_holding_can_be_recorded_without_intercepting_the_provider() {
     row_where(&registry, "mine", |row| row.released_at.is_some()).await;
 }
 
+/// Law 2: a holder whom another one has replaced must not write itself back, with the highest term.
+#[tokio::test]
+async fn a_deposed_recording_does_not_take_office_again() {
+    let registry = memory();
+    let recorder = |node: &str| {
+        Recorder::start(
+            Arc::new(registry.clone()),
+            local_node(Some(node)).unwrap(),
+            options(Duration::from_millis(90)),
+        )
+    };
+    let (old, new) = (recorder("old"), recorder("new"));
+    let _deposed = old.taken(&name("x"), "session");
+    row_where(&registry, "x", |row| row.node.name.as_str() == "old").await;
+    let present = new.taken(&name("x"), "session");
+    row_where(&registry, "x", |row| row.node.name.as_str() == "new").await;
+    // passes time: many touches of both
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    let fence = present.fence().expect("the present holder has a fence");
+    assert_eq!(fence.term.get(), 2);
+    assert_eq!(registry.check(&fence), tenure::core::lease::FenceCheck::Holds);
+}
+
+#[tokio::test]
+async fn a_holding_that_is_over_shows_no_fence_and_is_stamped() {
+    let registry = memory();
+    let recorder = Recorder::start(
+        Arc::new(registry.clone()),
+        local_node(Some("a")).unwrap(),
+        options(Duration::from_millis(90)),
+    );
+    let held = Arc::new(AtomicBool::new(true));
+    let alive = held.clone();
+    let recording = recorder.taken_while(&name("x"), "session", move || alive.load(Ordering::SeqCst));
+    row_where(&registry, "x", |_| true).await;
+    held.store(false, Ordering::SeqCst);
+    assert!(recording.fence().is_none());
+    row_where(&registry, "x", |row| row.released_at.is_some()).await;
+}
+
 #[tokio::test]
 async fn a6_the_classifier_is_the_users() {
     let registry = memory();
