@@ -18,10 +18,10 @@ mod tests {
 
     #[test]
     fn it_is_fnv_1a_on_every_node() {
-        // From the reference: no byte, and the bytes of "foobar" and a zero in two ways.
+        // Values of the reference: for no byte, for one zero, and for "foobar" and a zero.
         assert_eq!(key([]), 0xcbf2_9ce4_8422_2325_u64.cast_signed());
         assert_eq!(key([&b""[..]]), 0xaf63_bd4c_8601_b7df_u64.cast_signed());
-        assert_eq!(key([&b"foobar"[..]]), 0x34531ca7168b8f38_u64.cast_signed());
+        assert_eq!(key([&b"foobar"[..]]), 0x3453_1ca7_168b_8f38_u64.cast_signed());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tenure_core::StoreError;
 use tenure_core::contract::{LeaseAdmin as _, LeaseRegistry as _, LeaseStore as _, Presence as _};
-use tenure_core::lease::{Acquire, Renew};
+use tenure_core::lease::{Acquire, Grant, Release, Renew};
 use tenure_postgres::PostgresStore;
 
 use crate::sandbox::{Mode, Sandbox, claim, granted, name, renewal};
@@ -68,7 +68,9 @@ async fn a_crowd_of_waiting_claims_holds_up_no_renewal() {
         let lease = format!("l{number}");
         granted(store.try_acquire(&claim(&lease, short)).await.unwrap());
     }
-    transaction.query(&format!("SELECT 1 FROM {} FOR UPDATE", sandbox.table("leases")), &[]).await.unwrap();
+    let elsewhere = granted(store.try_acquire(&claim("elsewhere", Duration::from_secs(30))).await.unwrap());
+    let lock = format!("SELECT 1 FROM {} WHERE name <> 'elsewhere' FOR UPDATE", sandbox.table("leases"));
+    transaction.query(&lock, &[]).await.unwrap();
     // passes time: the ttl of the leases
     tokio::time::sleep(short).await;
     for number in 0..6 {
@@ -79,13 +81,50 @@ async fn a_crowd_of_waiting_claims_holds_up_no_renewal() {
     }
     // passes time: lets the claims reach their locks
     tokio::time::sleep(Duration::from_millis(200)).await;
-    let began = Instant::now();
-    let read = store.observe(&name("elsewhere")).await.unwrap();
-    assert!(read.is_none() && began.elapsed() < Duration::from_millis(300), "{:?}", began.elapsed());
+    renews_at_once(&store, &elsewhere).await;
     transaction.rollback().await.unwrap();
     for waiting in waiting {
         waiting.await.unwrap().unwrap();
     }
+}
+
+/// Reads that are slow, of whatever kind, leave a connection for renewals; also for the reason why one failed.
+#[tokio::test]
+async fn a_crowd_of_slow_reads_holds_up_no_renewal() {
+    for mode in [Mode::Direct, Mode::Pooled] {
+        let Some(sandbox) = Sandbox::new(mode).await else { return };
+        let store = sandbox.store().await;
+        let grant = granted(store.try_acquire(&claim("job", Duration::from_secs(30))).await.unwrap());
+        let given_back = granted(store.try_acquire(&claim("done", Duration::from_secs(30))).await.unwrap());
+        store.release(&given_back).await.unwrap();
+        // The history is read by nobody who renews.
+        let mut user = sandbox.superuser().await;
+        let transaction = user.transaction().await.unwrap();
+        let lock = format!("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE", sandbox.table("lease_history"));
+        transaction.batch_execute(&lock).await.unwrap();
+        let reads: Vec<_> = (0..8)
+            .map(|_| {
+                let store = store.clone();
+                tokio::spawn(async move { store.history(None, 10).await })
+            })
+            .collect();
+        sandbox.waiting_for_locks(3).await;
+        renews_at_once(&store, &grant).await;
+        let began = Instant::now();
+        assert!(matches!(store.renew(&given_back, &renewal(1)).await.unwrap(), Renew::Lost(_)), "{mode:?}");
+        assert!(began.elapsed() < Duration::from_millis(500), "{mode:?}: {:?}", began.elapsed());
+        assert_eq!(store.release(&grant).await.unwrap(), Release::Released);
+        transaction.rollback().await.unwrap();
+        for read in reads {
+            read.await.unwrap().unwrap();
+        }
+    }
+}
+
+async fn renews_at_once(store: &PostgresStore, grant: &Grant) {
+    let began = Instant::now();
+    assert_eq!(store.renew(grant, &renewal(1)).await.unwrap(), Renew::Extended);
+    assert!(began.elapsed() < Duration::from_millis(500), "{:?}", began.elapsed());
 }
 
 /// The store works from a runtime that is not its own, and goes on when that one has ended.

@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 mod connections;
+mod evidence;
 mod fences;
 mod links;
 mod sandbox;

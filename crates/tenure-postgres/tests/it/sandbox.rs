@@ -46,6 +46,12 @@ impl Sandbox {
         Some(Self { url, prefix: format!("t{:x}_", fresh() & 0xffff_ffff_ffff), direct })
     }
 
+    /// The same tables, reached through the pooler.
+    pub(crate) fn pooled(&self) -> Option<Self> {
+        let url = server("TENURE_TEST_PGBOUNCER_URL")?;
+        Some(Self { url, prefix: self.prefix.clone(), direct: self.direct.clone() })
+    }
+
     pub(crate) fn options(&self) -> PostgresOptions {
         let mut options = PostgresOptions::from_url(&self.url).expect("a test URL");
         options.naming = Naming { schema: None, prefix: Identifier::new("prefix", &self.prefix).unwrap() };
@@ -83,6 +89,24 @@ impl Sandbox {
         let pattern = format!("{}{role}%", self.prefix).replace('_', "\\_");
         let sql = "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE $1";
         self.superuser().await.query_one(sql, &[&pattern]).await.expect("a count").get(0)
+    }
+}
+
+impl Sandbox {
+    /// Returns when that many statements on this sandbox's tables wait for locks.
+    pub(crate) async fn waiting_for_locks(&self, count: i64) {
+        let client = self.superuser().await;
+        let pattern = format!("{}%", self.prefix).replace('_', "\\_");
+        let sql = "SELECT count(*) FROM pg_locks JOIN pg_class AS c ON c.oid = relation \
+                   WHERE NOT granted AND c.relname LIKE $1";
+        for _ in 0..100 {
+            if client.query_one(sql, &[&pattern]).await.expect("a count").get::<_, i64>(0) >= count {
+                return;
+            }
+            // passes time: between two looks
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("there are never {count} statements that wait for a lock");
     }
 }
 
