@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
-use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -32,10 +32,25 @@ struct State {
     written: u64,
 }
 
+static STDOUT: OnceLock<Outlet> = OnceLock::new();
+static STDERR: OnceLock<Outlet> = OnceLock::new();
+
 /// Standard output, for what must not wait.
-pub(crate) static STDOUT: LazyLock<Outlet> = LazyLock::new(|| Outlet::start(io::stdout()));
+pub(crate) fn stdout() -> &'static Outlet {
+    STDOUT.get_or_init(|| Outlet::start(io::stdout()))
+}
+
 /// Standard error.
-pub(crate) static STDERR: LazyLock<Outlet> = LazyLock::new(|| Outlet::start(io::stderr()));
+pub(crate) fn stderr() -> &'static Outlet {
+    STDERR.get_or_init(|| Outlet::start(io::stderr()))
+}
+
+/// Waits until everything is written; gives up on a stream to which nothing was for `patience`.
+pub(crate) fn flush(patience: Duration) {
+    for outlet in [&STDOUT, &STDERR].into_iter().filter_map(OnceLock::get) {
+        outlet.flush(patience);
+    }
+}
 
 impl Outlet {
     fn start(stream: impl Write + Send + 'static) -> Self {
@@ -57,8 +72,7 @@ impl Outlet {
         queue.changed.notify_all();
     }
 
-    /// Waits until everything is written; gives up when for `patience` nothing was.
-    pub(crate) fn flush(&self, patience: Duration) {
+    fn flush(&self, patience: Duration) {
         let Some(queue) = &self.queue else { return };
         let mut state = queue.lock();
         while !state.is_done() {
@@ -110,7 +124,7 @@ pub(crate) struct LogLine;
 
 impl Write for LogLine {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        STDERR.put(bytes.to_vec());
+        stderr().put(bytes.to_vec());
         Ok(bytes.len())
     }
 

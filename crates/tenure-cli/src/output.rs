@@ -10,7 +10,7 @@ use tenure::core::id::NameError;
 use tenure::core::lease::SettingsError;
 use tenure::{LeaseError, OpenError, StoreError};
 
-use crate::outlet::{STDERR, STDOUT};
+use crate::outlet;
 use crate::secrets::without_passwords;
 
 /// How long the exit waits for a reader that reads nothing.
@@ -92,24 +92,18 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
 
 /// Writes a line of JSON to standard output, without waiting for a reader.
 pub(crate) fn event(value: &serde_json::Value) {
-    STDOUT.put(format!("{value}\n").into_bytes());
+    outlet::stdout().put(format!("{value}\n").into_bytes());
 }
 
 /// Writes a line to standard error, without waiting for a reader.
 pub(crate) fn note(text: impl fmt::Display) {
     let text = text.to_string();
-    STDERR.put(format!("tenure: {}\n", without_passwords(&text)).into_bytes());
-}
-
-/// Lets what was said so far be read before what comes next, if somebody reads.
-pub(crate) fn settle(patience: Duration) {
-    STDOUT.flush(patience);
-    STDERR.flush(patience);
+    outlet::stderr().put(format!("tenure: {}\n", without_passwords(&text)).into_bytes());
 }
 
 /// Sees everything written before the process ends.
 pub(crate) fn finish() {
-    settle(EXIT_PATIENCE);
+    outlet::flush(EXIT_PATIENCE);
 }
 
 /// Tells what is wrong with the command line, or shows the help that was asked for.

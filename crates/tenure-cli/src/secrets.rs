@@ -32,7 +32,9 @@ fn hide_parameters(line: &str) -> String {
     let end = if before.ends_with(['?', '&']) {
         rest.find(['&', '\n'])
     } else if let Some(quoted) = rest.strip_prefix('\'') {
-        quoted.find('\'').map(|end| end + 2)
+        // `\'` is a quote within the value.
+        let ends = quoted.match_indices('\'').find(|(at, _)| !quoted[..*at].ends_with('\\'));
+        ends.map(|(at, _)| at + 2)
     } else {
         rest.find(char::is_whitespace)
     };
@@ -61,7 +63,7 @@ mod tests {
             ),
             ("a //u@h b //v:secret@h c", "a //u@h b //v:…@h c"),
             ("'//h/d?password=se'cret word' found\nUsage", "'//h/d?password=…\nUsage"),
-            ("host=h password='se cret' user=u password=again", "host=h password=… user=u password=…"),
+            ("host=h password='se cr\\'et' user=u password=again", "host=h password=… user=u password=…"),
             ("nothing to hide", "nothing to hide"),
         ] {
             assert_eq!(without_passwords(text), expected);

@@ -277,6 +277,16 @@ mod tests {
     }
 
     #[test]
+    fn the_connect_timeout_of_the_url_counts() {
+        let timeout = |url: &str| PostgresOptions::from_url(url).map(|options| options.connect_timeout);
+        assert_eq!(timeout("postgres://h/d").unwrap(), Duration::from_secs(5));
+        assert_eq!(timeout("postgres://h/d?connect_timeout=9").unwrap(), Duration::from_secs(9));
+        for bad in ["0", "-1", "1.5", "x", ""] {
+            assert!(timeout(&format!("postgres://h/d?connect_timeout={bad}")).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
     fn no_refusal_and_no_debug_text_repeats_the_password() {
         let bad = [
             "postgres://u:c4nary@h:port/d",

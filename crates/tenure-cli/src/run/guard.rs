@@ -26,17 +26,18 @@ pub(super) const READY: &str = "ready\n";
 /// Looks at the clock at least this often: a machine that slept may have skipped a timer.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
+/// What the guard was told.
 #[derive(Default)]
-struct Charge {
+struct Watched {
     group: Option<Pid>,
     until: Option<Monotonic>,
 }
 
 pub(super) fn main() -> ExitCode {
-    let mut charge = Charge::default();
+    let mut watched = Watched::default();
     let mut unread = Vec::new();
     loop {
-        let left = charge.until.map_or(LOOK_EVERY, |until| SteadyClock.now().until(until.before(LEAD)));
+        let left = watched.until.map_or(LOOK_EVERY, |until| SteadyClock.now().until(until.before(LEAD)));
         // Everything that was said comes before the clock: a guard that was stopped for a while finds its pipe full of
         // deadlines that have passed, and the last one is the one that counts.
         let mut patience = left.min(LOOK_EVERY);
@@ -44,16 +45,16 @@ pub(super) fn main() -> ExitCode {
             match readable(patience) {
                 Ok(false) => break,
                 Ok(true) => {}
-                Err(_) => return end(&charge),
+                Err(_) => return end(&watched),
             }
-            match read_lines(&mut unread, &mut charge) {
+            match read_lines(&mut unread, &mut watched) {
                 Ok(true) => patience = Duration::ZERO,
                 // The pipe is closed: tenure is gone.
-                Ok(false) | Err(_) => return end(&charge),
+                Ok(false) | Err(_) => return end(&watched),
             }
         }
-        if charge.until.is_some_and(|until| SteadyClock.now() >= until.before(LEAD)) {
-            return end(&charge);
+        if watched.until.is_some_and(|until| SteadyClock.now() >= until.before(LEAD)) {
+            return end(&watched);
         }
     }
 }
@@ -63,8 +64,8 @@ fn readable(patience: Duration) -> Result<bool, Errno> {
     // Rounded up: a timeout that ends a little early would only be a busy wait.
     let millis = u16::try_from(patience.as_micros().div_ceil(1000)).unwrap_or(u16::MAX);
     let input = io::stdin();
-    let mut watched = [PollFd::new(input.as_fd(), PollFlags::POLLIN)];
-    match poll(&mut watched, PollTimeout::from(millis)) {
+    let mut polled = [PollFd::new(input.as_fd(), PollFlags::POLLIN)];
+    match poll(&mut polled, PollTimeout::from(millis)) {
         Ok(ready) => Ok(ready > 0),
         Err(Errno::EINTR) => Ok(false),
         Err(error) => Err(error),
@@ -72,36 +73,36 @@ fn readable(patience: Duration) -> Result<bool, Errno> {
 }
 
 /// Takes in one piece of what there is; false at the end of the pipe.
-fn read_lines(unread: &mut Vec<u8>, charge: &mut Charge) -> io::Result<bool> {
+fn read_lines(unread: &mut Vec<u8>, watched: &mut Watched) -> io::Result<bool> {
     let mut buffer = [0; 4096];
     // Straight from the pipe: what the standard library has read ahead would be invisible to `poll`.
     let count = read(io::stdin(), &mut buffer)?;
     unread.extend_from_slice(&buffer[..count]);
     while let Some(end) = unread.iter().position(|byte| *byte == b'\n') {
         let line: Vec<u8> = unread.drain(..=end).collect();
-        obey(std::str::from_utf8(&line).unwrap_or_default().trim_end(), charge)?;
+        obey(std::str::from_utf8(&line).unwrap_or_default().trim_end(), watched)?;
     }
     Ok(count > 0)
 }
 
-fn obey(line: &str, charge: &mut Charge) -> io::Result<()> {
+fn obey(line: &str, watched: &mut Watched) -> io::Result<()> {
     match line.split_once(' ').unwrap_or((line, "")) {
         ("child", pid) => {
-            charge.group = pid.parse().ok().map(Pid::from_raw);
+            watched.group = pid.parse().ok().map(Pid::from_raw);
             io::stdout().write_all(READY.as_bytes())?;
             io::stdout().flush()?;
         }
         ("until", micros) => {
             let micros = micros.parse().map(Duration::from_micros);
-            charge.until = micros.ok().map(Monotonic::from_origin);
+            watched.until = micros.ok().map(Monotonic::from_origin);
         }
         _ => {}
     }
     Ok(())
 }
 
-fn end(charge: &Charge) -> ExitCode {
-    if let Some(group) = charge.group {
+fn end(watched: &Watched) -> ExitCode {
+    if let Some(group) = watched.group {
         // Fails only when the group is gone already.
         let _ = killpg(group, Signal::SIGKILL);
     }

@@ -5,14 +5,15 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, IsTerminal};
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use nix::sys::signal::{SigSet, Signal, raise};
-use nix::unistd::{AccessFlags, Pid, access, getpgrp, getppid, tcsetpgrp};
+use nix::sys::signal::{Signal, raise};
+use nix::unistd::{AccessFlags, access, getpgid, getpgrp, getppid};
 
+use super::terminal;
 use crate::output;
 
 /// The first argument by which this binary knows that it is the launcher.
@@ -34,31 +35,13 @@ pub(super) fn main(args: Vec<OsString>) -> ExitCode {
         output::note(format_args!("cannot wait for the guard: {error}"));
         return ExitCode::from(1);
     }
-    take_terminal();
+    if let Ok(parents) = getpgid(Some(getppid())) {
+        terminal::hand_over(parents, getpgrp());
+    }
     let error = Command::new(command).args(rest).exec();
     let problem = Problem::new(command, &error);
     output::note(&problem.message);
     ExitCode::from(problem.code)
-}
-
-/// A command in a process group of its own may read from the terminal only once the terminal is its own.
-fn take_terminal() {
-    terminal_to(getpgrp());
-}
-
-/// Makes `group` the one that the terminal listens to, where standard input is a terminal.
-pub(super) fn terminal_to(group: Pid) {
-    let input = io::stdin();
-    if !input.is_terminal() {
-        return;
-    }
-    // Whoever is not in the foreground is stopped for trying, unless this signal is blocked.
-    let quiet = SigSet::from_iter([Signal::SIGTTOU]);
-    if quiet.thread_block().is_ok() {
-        // Fails when the terminal is not ours to give; then the command runs in the background.
-        let _ = tcsetpgrp(&input, group);
-        let _ = quiet.thread_unblock();
-    }
 }
 
 /// Why a command cannot run, and the exit code that shells have for it.

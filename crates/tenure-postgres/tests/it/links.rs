@@ -1,11 +1,11 @@
 //! A link that goes silent: bytes are taken and nothing ever comes back, as behind a dead proxy or a dropped route.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tenure_core::StoreError;
-use tenure_core::contract::{LeaseStore as _, Presence as _, SessionLocks as _};
+use tenure_core::contract::{LeaseStore as _, Presence as _, PresenceSession, SessionLocks as _, Watch};
 use tenure_core::lease::{Flag, Renew, Term};
 use tenure_postgres::PostgresStore;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -17,24 +17,34 @@ use crate::sandbox::{Mode, Sandbox, claim, granted, name, renewal, unique};
 struct Proxy {
     port: u16,
     silent: Arc<AtomicBool>,
+    /// All that was said to the server.
+    said: Said,
 }
+
+type Said = Arc<Mutex<Vec<u8>>>;
 
 impl Proxy {
     async fn before(server: String) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let silent = Arc::new(AtomicBool::new(false));
-        let switch = Arc::clone(&silent);
+        let said = Said::default();
+        let (switch, record) = (Arc::clone(&silent), Arc::clone(&said));
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let server = TcpStream::connect(&server).await.unwrap();
                 let (from_client, to_client) = client.into_split();
                 let (from_server, to_server) = server.into_split();
-                tokio::spawn(pump(from_client, to_server, Arc::clone(&switch)));
-                tokio::spawn(pump(from_server, to_client, Arc::clone(&switch)));
+                tokio::spawn(pump(from_client, to_server, Arc::clone(&switch), Arc::clone(&record)));
+                tokio::spawn(pump(from_server, to_client, Arc::clone(&switch), Said::default()));
             }
         });
-        Self { port, silent }
+        Self { port, silent, said }
+    }
+
+    /// What was said to the server since the last look.
+    fn said(&self) -> String {
+        String::from_utf8_lossy(&std::mem::take(&mut *self.said.lock().unwrap())).into_owned()
     }
 }
 
@@ -43,11 +53,13 @@ async fn pump(
     mut from: tokio::net::tcp::OwnedReadHalf,
     mut to: tokio::net::tcp::OwnedWriteHalf,
     silent: Arc<AtomicBool>,
+    said: Said,
 ) {
     let mut buffer = vec![0; 16 * 1024];
     let mut swallowing = false;
     loop {
         let Ok(read) = from.read(&mut buffer).await else { return };
+        said.lock().unwrap().extend(&buffer[..read]);
         swallowing |= silent.load(Ordering::SeqCst);
         match (read, swallowing) {
             (0, false) => return,
@@ -109,6 +121,68 @@ async fn a_watch_over_a_silent_link_ends_soon_after_its_patience() {
     session.close().await;
     assert!(raise.await.unwrap().is_err());
     assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+}
+
+/// A flag that is up, and a link that has served a watch of it.
+async fn watched_before(store: &PostgresStore) -> (Arc<dyn PresenceSession>, Flag) {
+    let session = store.open(unique(), Duration::from_secs(60)).await.unwrap();
+    let flag = Flag { lease: name("job"), term: Term::FIRST, session: session.id() };
+    session.raise(&flag).await.unwrap();
+    assert_eq!(store.watch(&flag, Duration::from_millis(20)).await.unwrap(), Watch::StillUp);
+    (session, flag)
+}
+
+/// A waiting node watches all day long: what each watch costs counts.
+#[tokio::test]
+async fn a_watch_costs_one_statement() {
+    let Some((_sandbox, proxy, store)) = behind_a_proxy().await else { return };
+    let (session, flag) = watched_before(&store).await;
+    for patience in [0, 1, 50, 333] {
+        proxy.said();
+        let patience = Duration::from_millis(patience);
+        assert_eq!(store.watch(&flag, patience).await.unwrap(), Watch::StillUp);
+        let said = proxy.said();
+        let statements = said.matches("SELECT").count() + said.matches("SET ").count();
+        assert_eq!(statements, 1, "{patience:?}: {said:?}");
+    }
+    session.lower(&flag).await.unwrap();
+    proxy.said();
+    assert_eq!(store.watch(&flag, Duration::from_secs(1)).await.unwrap(), Watch::Fallen);
+    let said = proxy.said();
+    assert_eq!(said.matches("SELECT").count() + said.matches(';').count(), 1, "{said:?}");
+}
+
+/// The link went silent since the last watch; the server did not.
+#[tokio::test]
+async fn a_watch_over_a_link_that_has_died_meanwhile_is_tried_again_on_a_new_one() {
+    let Some((sandbox, proxy, store)) = behind_a_proxy().await else { return };
+    let (session, flag) = watched_before(&store).await;
+    let watch = |patience| {
+        let (store, flag) = (store.clone(), flag.clone());
+        tokio::spawn(async move { store.watch(&flag, Duration::from_millis(patience)).await })
+    };
+    proxy.said();
+    proxy.silent.store(true, Ordering::SeqCst);
+    let silent = watch(300);
+    while !proxy.said().contains("SELECT") {
+        tokio::task::yield_now().await;
+    }
+    // What was just said is swallowed, and so is all else on that link.
+    proxy.silent.store(false, Ordering::SeqCst);
+    assert_eq!(silent.await.unwrap().unwrap(), Watch::StillUp);
+
+    // Ended by the server in the middle of a watch.
+    let began = Instant::now();
+    let ended = watch(1000);
+    while sandbox.terminate("watch").await == 0 {}
+    assert_eq!(ended.await.unwrap().unwrap(), Watch::StillUp);
+    let took = began.elapsed();
+    assert!(took >= Duration::from_millis(1000) && took < Duration::from_millis(1300), "{took:?}");
+
+    // Ended between two watches, and the flag has fallen since.
+    sandbox.terminate("watch").await;
+    session.lower(&flag).await.unwrap();
+    assert_eq!(watch(1000).await.unwrap().unwrap(), Watch::Fallen);
 }
 
 #[tokio::test]

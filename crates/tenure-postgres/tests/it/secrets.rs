@@ -59,6 +59,19 @@ async fn a_silent_server_is_given_up_in_time() {
     assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
 }
 
+/// How long to try is the URL's to say.
+#[tokio::test]
+async fn the_connect_timeout_of_the_url_is_kept_to() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let url = format!("postgres://u@127.0.0.1:{port}/d?connect_timeout=1");
+    let began = std::time::Instant::now();
+    let error = PostgresStore::connect(PostgresOptions::from_url(&url).unwrap()).await.unwrap_err();
+    assert!(matches!(error, StoreError::Unreachable { .. }), "{error}");
+    let took = began.elapsed();
+    assert!(took >= Duration::from_millis(950) && took < Duration::from_secs(3), "{took:?}");
+}
+
 #[tokio::test]
 async fn missing_databases_and_roles_are_refused() {
     for mode in [Mode::Direct, Mode::Pooled] {
