@@ -55,8 +55,8 @@ mod tests {
     use super::*;
 
     fn with_trust(millis: u64) -> LeaseSettings {
-        let presence =
-            PresenceSettings { trust: Duration::from_millis(millis), ..PresenceSettings::default() };
+        let trust = Duration::from_millis(millis);
+        let presence = PresenceSettings { trust, idle_timeout: trust * 3, ..PresenceSettings::default() };
         LeaseSettings { presence: Some(presence), ..LeaseSettings::default() }
     }
 

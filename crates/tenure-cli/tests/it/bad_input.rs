@@ -76,6 +76,11 @@ fn urls_that_name_no_store_are_wrong_usage(_: &Store) {
     fails(tenure().args(["lease", "list", &url]), 2, &["unexpected argument"]);
     fails(tenure().args(["lease", "list", "--limit", &url, "--db", "memory:"]), 2, &["--limit"]);
     fails(tenure().args(["migrate", "--url", &url]), 2, &["--url"]);
+    for odd in ["it's", "a b", "\"", "` ", "@", "'\"' "] {
+        let url = format!("postgres://user:{odd}{CANARY}{odd}@host/db");
+        fails(tenure().args(["lease", "list", &url]), 2, &["unexpected argument"]);
+        fails(tenure().args(["lease", "list", "--limit", &url, "--db", "memory:"]), 2, &["--limit"]);
+    }
 }
 
 fn files_that_cannot_be_a_database_are_told_apart(store: &Store) {

@@ -10,6 +10,7 @@ mod harness;
 
 mod bad_input;
 mod bench;
+mod environment;
 mod exit;
 mod freeze;
 mod guard;
@@ -17,7 +18,10 @@ mod help;
 mod kill;
 mod migrate;
 mod names;
+mod on_lost;
 mod operator;
 mod outage;
 mod signals;
+mod stuck;
+mod terminal;
 mod turns;

@@ -1,8 +1,12 @@
 //! Signals go to the command, and the lease goes back only when the command is gone.
 
+use std::net::TcpListener;
+use std::thread;
+use std::time::{Duration, Instant};
+
 use nix::sys::signal::Signal;
 
-use crate::harness::{Acts, Run, Store, tests_on, wait_until};
+use crate::harness::{Acts, Run, Runner, Store, is_running, tests_on, wait_until};
 
 tests_on!(sqlite:
     signals_reach_the_command,
@@ -11,6 +15,9 @@ tests_on!(sqlite:
     a_signal_while_waiting_leaves_no_claim_behind,
     usr1_while_waiting_does_not_end_the_wait,
     a_wait_that_ends_leaves_with_1,
+    a_signal_is_heard_while_the_server_says_nothing,
+    a_signal_is_heard_during_the_first_claim,
+    a_signal_that_was_ignored_from_the_start_stays_ignored,
 );
 tests_on!(postgres:
     signals_reach_the_command,
@@ -110,4 +117,45 @@ fn a_wait_that_ends_leaves_with_1(store: &Store) {
         assert_eq!((&result["acquired"], &result["exit_code"]), (&false.into(), &1.into()));
         assert!(waiter.stderr().contains("lease job"), "{}", waiter.stderr());
     }
+}
+
+/// Asked to end, it does so long before any timeout of a store.
+fn ends_at_once(mut runner: Runner) {
+    let asked = Instant::now();
+    runner.signal(Signal::SIGTERM);
+    assert_eq!(runner.exit(), 128 + 15, "{}", runner.stderr());
+    assert!(asked.elapsed() < Duration::from_secs(3), "{:?}", asked.elapsed());
+    assert_eq!(runner.until("result")["acquired"], false);
+}
+
+fn a_signal_is_heard_while_the_server_says_nothing(store: &Store) {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("postgres://user@{}/db?connect_timeout=30", silent.local_addr().unwrap());
+    let runner = Run::calm(store).by(&url).start(&["true"]);
+    let _connection = silent.accept().unwrap();
+    ends_at_once(runner);
+}
+
+fn a_signal_is_heard_during_the_first_claim(store: &Store) {
+    store.tenure(&["migrate"]).ok();
+    let path = store.url().strip_prefix("sqlite:").unwrap();
+    let connection = rusqlite::Connection::open(path).unwrap();
+    connection.execute_batch("begin immediate").unwrap();
+    let runner = Run::calm(store).start(&["true"]);
+    // passes time: it has opened the file and tries to write
+    thread::sleep(Duration::from_millis(700));
+    ends_at_once(runner);
+    connection.execute_batch("rollback").unwrap();
+    assert!(store.leases().iter().all(|row| row["state"] != "held"), "{:?}", store.leases());
+}
+
+fn a_signal_that_was_ignored_from_the_start_stays_ignored(store: &Store) {
+    let acts = Acts::new(store);
+    let (mut holder, term) = Run::calm(store).ignoring("HUP").holding(&acts.command());
+    holder.signal(Signal::SIGHUP);
+    acts.wait_for_more(term);
+    acts.wait_for_more(term);
+    assert!(!holder.has_ended() && is_running(holder.command()), "as with nohup");
+    holder.signal(Signal::SIGTERM);
+    assert_eq!(holder.exit(), 128 + 15, "the others are forwarded");
 }

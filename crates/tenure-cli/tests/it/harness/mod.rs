@@ -1,6 +1,7 @@
 //! What every test needs: a store of its own, processes that end with the test, and patience.
 
 mod acts;
+mod pipe;
 mod process;
 mod proxy;
 mod runner;
@@ -12,6 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 pub(crate) use acts::Acts;
+pub(crate) use pipe::{fill, full_pipe};
 pub(crate) use process::{children, guard_of, is_running, signal, signal_group};
 pub(crate) use proxy::{Link, Proxy};
 pub(crate) use runner::{Run, Runner};
@@ -72,7 +74,17 @@ impl Said {
 
 /// `tenure` without anything of the environment that it would listen to.
 pub(crate) fn tenure() -> Command {
-    let mut command = Command::new(TENURE);
+    clean(Command::new(TENURE))
+}
+
+/// The same, with a script of the shell before it; the script ends with `exec "$0" "$@"`.
+pub(crate) fn through_shell(script: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", script, TENURE]);
+    clean(command)
+}
+
+fn clean(mut command: Command) -> Command {
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TENURE_")) {
         command.env_remove(name);
     }

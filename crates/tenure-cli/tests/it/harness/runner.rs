@@ -1,7 +1,7 @@
 //! A real `tenure run`, watched while it runs and ended with the test, together with all that it started.
 
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -9,7 +9,7 @@ use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use super::{Store, children, code, signal, signal_group, tenure, wait_for};
+use super::{Store, children, code, signal, signal_group, tenure, through_shell, wait_for};
 
 /// Options under which a holder rides out the hiccups of a busy machine. For tests in which nobody dies.
 const CALM: [&str; 4] = ["--ttl", "12s", "--presence-trust", "5s"];
@@ -22,7 +22,11 @@ pub(crate) struct Run<'a> {
     url: String,
     lease: String,
     options: Vec<String>,
+    environment: Vec<(String, String)>,
+    ignoring: Option<String>,
     stdin: Stdio,
+    stdout: Stdio,
+    stderr: Stdio,
 }
 
 impl<'a> Run<'a> {
@@ -36,13 +40,22 @@ impl<'a> Run<'a> {
         Self::new(store, &BRISK)
     }
 
+    /// The lease `job`, with the defaults.
+    pub(crate) fn plain(store: &'a Store) -> Self {
+        Self::new(store, &[])
+    }
+
     fn new(store: &'a Store, options: &[&str]) -> Self {
         let run = Self {
             store,
             url: store.url().into(),
             lease: "job".into(),
             options: vec![],
+            environment: vec![],
+            ignoring: None,
             stdin: Stdio::null(),
+            stdout: Stdio::piped(),
+            stderr: Stdio::piped(),
         };
         run.with(options)
     }
@@ -70,12 +83,39 @@ impl<'a> Run<'a> {
         self
     }
 
+    /// Events and the command's output go there, and are not listened to.
+    pub(crate) fn stdout(mut self, stdout: Stdio) -> Self {
+        self.stdout = stdout;
+        self
+    }
+
+    /// Notes go there, and are not listened to.
+    pub(crate) fn stderr(mut self, stderr: Stdio) -> Self {
+        self.stderr = stderr;
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+
+    /// Started to ignore this signal, as `nohup` does with `HUP`.
+    pub(crate) fn ignoring(mut self, signal: &str) -> Self {
+        self.ignoring = Some(signal.into());
+        self
+    }
+
     /// Starts it.
     pub(crate) fn start(self, command: &[&str]) -> Runner {
-        let mut tenure = tenure();
+        let mut tenure = match self.ignoring {
+            Some(signal) => through_shell(&format!("trap '' {signal}; exec \"$0\" \"$@\"")),
+            None => tenure(),
+        };
+        tenure.envs(self.environment);
         tenure.args(["run", "--json", "--lease", &self.url, "--name", &self.lease]);
         tenure.args(["--table-prefix", self.store.prefix()]).args(self.options).arg("--").args(command);
-        tenure.stdin(self.stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+        tenure.stdin(self.stdin).stdout(self.stdout).stderr(self.stderr);
         Runner::watch(tenure.spawn().expect("a process"))
     }
 
@@ -116,27 +156,13 @@ struct Heard {
 
 impl Runner {
     fn watch(mut child: Child) -> Self {
-        let (stdout, mut stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
-        let heard = Arc::new(Mutex::new(Heard { open: 2, ..Heard::default() }));
-        let listener = heard.clone();
-        thread::spawn(move || {
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                let mut heard = listener.lock().unwrap();
-                match serde_json::from_str::<Value>(&line) {
-                    Ok(event) if event["event"].is_string() => heard.events.push(event),
-                    _ => heard.lines.push(line),
-                }
-            }
-            listener.lock().unwrap().open -= 1;
-        });
-        let listener = heard.clone();
-        thread::spawn(move || {
-            let mut buffer = [0; 4096];
-            while let Ok(count @ 1..) = stderr.read(&mut buffer) {
-                listener.lock().unwrap().stderr.push_str(&String::from_utf8_lossy(&buffer[..count]));
-            }
-            listener.lock().unwrap().open -= 1;
-        });
+        let heard = Arc::new(Mutex::new(Heard::default()));
+        if let Some(stdout) = child.stdout.take() {
+            listen(&heard, move |heard| hear_events(stdout, heard));
+        }
+        if let Some(stderr) = child.stderr.take() {
+            listen(&heard, move |heard| hear_notes(stderr, heard));
+        }
         Self { child, heard }
     }
 
@@ -214,6 +240,32 @@ impl Runner {
         let status = wait_for("the end of tenure", || self.child.try_wait().expect("a status"));
         wait_for("all that tenure wrote", || (self.heard().open == 0).then_some(()));
         code(status)
+    }
+}
+
+fn listen(heard: &Arc<Mutex<Heard>>, listener: impl FnOnce(&Mutex<Heard>) + Send + 'static) {
+    heard.lock().unwrap().open += 1;
+    let heard = heard.clone();
+    thread::spawn(move || {
+        listener(&heard);
+        heard.lock().unwrap().open -= 1;
+    });
+}
+
+fn hear_events(stdout: ChildStdout, heard: &Mutex<Heard>) {
+    for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+        let mut heard = heard.lock().unwrap();
+        match serde_json::from_str::<Value>(&line) {
+            Ok(event) if event["event"].is_string() => heard.events.push(event),
+            _ => heard.lines.push(line),
+        }
+    }
+}
+
+fn hear_notes(mut stderr: ChildStderr, heard: &Mutex<Heard>) {
+    let mut buffer = [0; 4096];
+    while let Ok(count @ 1..) = stderr.read(&mut buffer) {
+        heard.lock().unwrap().stderr.push_str(&String::from_utf8_lossy(&buffer[..count]));
     }
 }
 
