@@ -181,8 +181,10 @@ async fn release(
 }
 
 fn user() -> String {
-    let named = ["USER", "LOGNAME"].iter().find_map(|key| std::env::var(key).ok());
-    named.filter(|name| !name.is_empty()).unwrap_or_else(|| "unknown".into())
+    let named =
+        ["USER", "LOGNAME"].iter().find_map(|key| std::env::var(key).ok()).filter(|name| !name.is_empty());
+    let listed = || nix::unistd::User::from_uid(nix::unistd::getuid()).ok().flatten().map(|user| user.name);
+    named.or_else(listed).unwrap_or_else(|| format!("uid {}", nix::unistd::getuid()))
 }
 
 fn ago(at: StoreTime, now: StoreTime) -> String {

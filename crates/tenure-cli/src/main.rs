@@ -35,6 +35,7 @@ fn work() -> ExitCode {
         Err(error) => return output::usage(&error),
     };
     log(cli.global.log);
+    let (json, runs) = (cli.global.json, matches!(cli.command, Command::Run(_)));
     let outcome = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => {
             let outcome = runtime.block_on(dispatch(cli));
@@ -44,10 +45,25 @@ fn work() -> ExitCode {
         }
         Err(error) => Err(Failure::Failed(format!("no runtime: {error}"))),
     };
-    outcome.unwrap_or_else(|failure| {
+    let code = outcome.unwrap_or_else(|failure| {
         output::note(&failure);
+        if json {
+            output::event(&told_to_programs(&failure, runs));
+        }
         failure.exit_code()
-    })
+    });
+    output::told(code)
+}
+
+/// A failure as programs see it: the last line of `run`, or the one object of any other command.
+fn told_to_programs(failure: &Failure, runs: bool) -> serde_json::Value {
+    let code = if matches!(failure, Failure::Usage(_)) { 2 } else { 1 };
+    let error = secrets::without_passwords(&failure.to_string()).into_owned();
+    let mut told = serde_json::json!({ "error": error, "exit_code": code });
+    if runs {
+        told["event"] = "result".into();
+    }
+    told
 }
 
 async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -25,13 +26,16 @@ pub(crate) enum Failure {
     /// Everything else: exit code 1.
     #[error("{0}")]
     Failed(String),
+    /// The store is away and may come back: exit code 1, unless someone waits for it.
+    #[error("{0}")]
+    Away(String),
 }
 
 impl Failure {
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
             Self::Usage(_) => ExitCode::from(2),
-            Self::Failed(_) => ExitCode::from(1),
+            Self::Failed(_) | Self::Away(_) => ExitCode::from(1),
         }
     }
 }
@@ -39,7 +43,10 @@ impl Failure {
 impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Self {
         match error {
-            OpenError::UnknownScheme { .. } | OpenError::NoScheme => Self::Usage(error.to_string()),
+            OpenError::UnknownScheme { .. } | OpenError::NoScheme | OpenError::BadUrl(_) => {
+                Self::Usage(error.to_string())
+            }
+            OpenError::Store(error) => error.into(),
             _ => Self::Failed(error.to_string()),
         }
     }
@@ -47,7 +54,10 @@ impl From<OpenError> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        Self::Failed(error.to_string())
+        match error {
+            StoreError::Unreachable { .. } | StoreError::Busy { .. } => Self::Away(error.to_string()),
+            _ => Self::Failed(error.to_string()),
+        }
     }
 }
 
@@ -78,9 +88,22 @@ impl From<io::Error> for Failure {
     }
 }
 
+/// Whether a result could not be written: a full disk, say.
+static UNWRITTEN: AtomicBool = AtomicBool::new(false);
+
 /// Writes a line to standard output. A reader that went away (`tenure … | head`) is no error.
 pub(crate) fn line(text: impl fmt::Display) {
-    let _ = writeln!(io::stdout().lock(), "{text}");
+    if let Err(error) = writeln!(io::stdout().lock(), "{text}")
+        && error.kind() != io::ErrorKind::BrokenPipe
+        && !UNWRITTEN.swap(true, Ordering::SeqCst)
+    {
+        note(format_args!("the result cannot be written: {error}"));
+    }
+}
+
+/// The exit code, unless what was to be told could not be written.
+pub(crate) fn told(code: ExitCode) -> ExitCode {
+    if UNWRITTEN.load(Ordering::SeqCst) { ExitCode::from(1) } else { code }
 }
 
 /// Writes a value as one line of JSON.

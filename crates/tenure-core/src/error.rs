@@ -88,8 +88,8 @@ pub enum StoreError {
         /// What to do instead.
         instead: String,
     },
-    /// A row holds what no version of Tenure wrote, or a term went back.
-    #[error("{store} holds a row that cannot be trusted: {message}")]
+    /// A row or a file holds what no version of Tenure wrote, or a term went back.
+    #[error("{store} cannot be trusted: {message}")]
     Corrupt {
         /// Which store, without secrets.
         store: String,

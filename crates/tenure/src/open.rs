@@ -52,6 +52,9 @@ pub enum OpenError {
         /// The feature that brings it.
         feature: &'static str,
     },
+    /// The URL's scheme is known, but the rest of it, or an option that goes with it, is not usable.
+    #[error(transparent)]
+    BadUrl(StoreError),
     /// The store refused, or could not be reached.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -110,6 +113,14 @@ pub async fn open(url: &str, options: OpenOptions) -> Result<Database, OpenError
     }
 }
 
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+fn bad_url(error: StoreError) -> OpenError {
+    match error {
+        StoreError::Refused { .. } => OpenError::BadUrl(error),
+        other => OpenError::Store(other),
+    }
+}
+
 /// Repeats only what looks like a scheme: a connection string of another kind may hold a password before its first colon.
 fn unknown_scheme(text: &str) -> OpenError {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "+.-".contains(c);
@@ -123,9 +134,10 @@ fn unknown_scheme(text: &str) -> OpenError {
 async fn open_sqlite(url: &str, options: OpenOptions) -> Result<Database, OpenError> {
     use tenure_sqlite::{SqliteOptions, SqliteStore};
 
-    let mut sqlite = SqliteOptions::from_url(url)?;
+    let mut sqlite = SqliteOptions::from_url(url).map_err(bad_url)?;
     sqlite.naming = options.naming;
     sqlite.create &= options.create;
+    sqlite.validate().map_err(bad_url)?;
     connected(SqliteStore::connect(sqlite)).await
 }
 
@@ -138,7 +150,7 @@ async fn open_sqlite(_: &str, _: OpenOptions) -> Result<Database, OpenError> {
 async fn open_postgres(url: &str, options: OpenOptions) -> Result<Database, OpenError> {
     use tenure_postgres::{PostgresOptions, PostgresStore};
 
-    let mut postgres = PostgresOptions::from_url(url)?;
+    let mut postgres = PostgresOptions::from_url(url).map_err(bad_url)?;
     postgres.naming = options.naming;
     postgres.connect_timeout = options.connect_timeout.unwrap_or(postgres.connect_timeout);
     connected(PostgresStore::connect(postgres)).await
@@ -167,6 +179,8 @@ where
 
 /// The statements that make the tables of the store that `url` names, for a DBA. Connects to nothing.
 pub fn migrations(url: &str, naming: &Naming) -> Result<String, OpenError> {
+    // Without any database there is nothing to name.
+    let _ = naming;
     match url.split_once(':').ok_or(OpenError::NoScheme)?.0 {
         "memory" => Ok(String::new()),
         #[cfg(feature = "sqlite")]

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{Signal, killpg};
+use nix::sys::signal::{SigSet, Signal, killpg};
 use nix::unistd::{Pid, read};
 use tenure::SteadyClock;
 use tenure::core::time::{Clock, Monotonic};
@@ -20,6 +20,8 @@ use tenure::core::time::{Clock, Monotonic};
 pub(super) const COMMAND: &str = "__guard";
 /// The command is ended this long before its trust, so that it is gone when trust is.
 pub(super) const LEAD: Duration = Duration::from_millis(50);
+/// Tenure itself ends the command a little earlier: what the guard has to do is a sign that tenure could not.
+pub(super) const OWN_LEAD: Duration = LEAD.saturating_add(Duration::from_millis(25));
 /// What the guard answers once it knows the command.
 pub(super) const READY: &str = "ready\n";
 
@@ -34,6 +36,9 @@ struct Watched {
 }
 
 pub(super) fn main() -> ExitCode {
+    // Nothing but SIGKILL and SIGSTOP keeps a guard from its work: not a terminal that goes away, not a signal meant for
+    // everyone, and not the hang-up that the kernel sends to a stopped process whose parent has died.
+    let _ = SigSet::all().thread_block();
     let mut watched = Watched::default();
     let mut unread = Vec::new();
     loop {

@@ -73,6 +73,14 @@ impl Guard {
         timeout(LEAVING, self.ended()).await.unwrap_or(false)
     }
 
+    /// Whether someone has stopped the guard, where the system tells.
+    pub(super) fn is_stopped(&self) -> bool {
+        let stat = self.child.id().and_then(|pid| std::fs::read_to_string(format!("/proc/{pid}/stat")).ok());
+        // The state stands behind the name, which is in brackets and may hold anything.
+        let state = stat.as_deref().and_then(|stat| stat.rsplit_once(") ")?.1.chars().next());
+        matches!(state, Some('T' | 't'))
+    }
+
     async fn tell(&mut self, line: String) -> io::Result<()> {
         // A guard that is stopped reads nothing, and one day its pipe is full.
         timeout(TELL_PATIENCE, self.input.write_all(line.as_bytes())).await?

@@ -64,6 +64,9 @@ impl Problem {
 
 /// What would keep `command` from running, as far as can be told beforehand.
 pub(super) fn problem(command: &OsStr) -> Option<Problem> {
+    if command.is_empty() {
+        return Some(Problem::new(command, &io::Error::from(io::ErrorKind::NotFound)));
+    }
     let candidates: Vec<PathBuf> = if command.as_encoded_bytes().contains(&b'/') {
         vec![PathBuf::from(command)]
     } else {

@@ -23,7 +23,7 @@ mod terminal;
 mod watch;
 
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tenure::core::id::Node;
@@ -72,7 +72,7 @@ pub(crate) async fn run(global: &Global, args: &RunArgs) -> Result<ExitCode, Fai
     let database = tokio::select! {
         biased;
         signal = signals.ending() => return voice.result(json!({ "acquired": false }), code_of(signal)),
-        opened = store::open_to_work(global, &url, !args.no_migrate) => opened?,
+        opened = open(global, args, &url) => opened?,
     };
     let leases = Leases::new(database.leases(), node);
     let capabilities = leases.capabilities();
@@ -84,6 +84,29 @@ pub(crate) async fn run(global: &Global, args: &RunArgs) -> Result<ExitCode, Fai
     let lease = leases.lease(args.name.as_str(), settings)?;
     let job = Job { args, lease: &lease, node: leases.node(), term_lead, voice: &voice };
     job.until_done(&mut signals).await
+}
+
+/// Opens the store. With `--wait` or `--restart` one that is away is waited for, as it would be later.
+async fn open(global: &Global, args: &RunArgs, url: &str) -> Result<tenure::Database, Failure> {
+    if url.starts_with("memory:") {
+        output::note(
+            "leases in memory exclude nobody outside of this process; use sqlite: or postgres: instead",
+        );
+    }
+    let patience = if args.restart { Duration::MAX } else { args.wait.unwrap_or_default() };
+    let (began, mut told) = (Instant::now(), false);
+    loop {
+        match store::open_to_work(global, url, !args.no_migrate).await {
+            Err(Failure::Away(reason)) if began.elapsed() < patience => {
+                if !std::mem::replace(&mut told, true) {
+                    output::note(format_args!("{reason}; waiting for it"));
+                }
+                tokio::time::sleep(Duration::from_secs(1).min(patience.saturating_sub(began.elapsed())))
+                    .await;
+            }
+            opened => return opened,
+        }
+    }
 }
 
 impl Job<'_> {

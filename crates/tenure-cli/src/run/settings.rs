@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure::core::lease::{LeaseSettings, PresenceSettings};
 
-use super::guard::LEAD;
+use super::guard::OWN_LEAD;
 use crate::args::RunArgs;
 
 /// A supervisor is not taken for dead before it stood still for this long.
@@ -43,7 +43,7 @@ pub(super) fn term_lead(settings: &LeaseSettings, able: bool) -> Duration {
         Some(presence) => presence.trust.saturating_sub(presence.ping),
         None => settings.row_trust().saturating_sub(settings.renew),
     };
-    (spare / 4).max(LEAD + TERM_BEFORE_KILL_MIN)
+    (spare / 4).max(OWN_LEAD + TERM_BEFORE_KILL_MIN)
 }
 
 fn presence(settings: &LeaseSettings, able: bool) -> Option<&PresenceSettings> {
@@ -65,7 +65,7 @@ mod tests {
         for millis in [500, 700, 1400] {
             let settings = with_trust(millis);
             let lead = term_lead(&settings, true);
-            assert!(lead > LEAD, "{millis}: SIGTERM comes before SIGKILL");
+            assert!(lead > OWN_LEAD, "{millis}: SIGTERM comes before SIGKILL");
             // What is left when a ping is as late as it is long.
             assert!(lead < Duration::from_millis(millis - 250) / 2, "{millis}: {lead:?}");
         }

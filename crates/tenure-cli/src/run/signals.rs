@@ -45,11 +45,16 @@ impl Signals {
     pub(super) async fn ending(&mut self) -> Signal {
         loop {
             let signal = self.next().await;
-            if !matches!(signal, Signal::SIGUSR1 | Signal::SIGUSR2) {
+            if is_ending(signal) {
                 return signal;
             }
         }
     }
+}
+
+/// Whether a signal asks to end.
+pub(super) fn is_ending(signal: Signal) -> bool {
+    !matches!(signal, Signal::SIGUSR1 | Signal::SIGUSR2)
 }
 
 /// The exit code of a process that a signal ended.

@@ -9,9 +9,9 @@ use tenure::core::time::{Clock, Monotonic};
 use tenure::{Lease, Loss, SteadyClock};
 
 use super::command::RunningCommand;
-use super::guard::LEAD;
+use super::guard::OWN_LEAD;
 use super::guardian::{Guard, READY_PATIENCE};
-use super::signals::Signals;
+use super::signals::{self, Signals};
 use super::{Job, terminal};
 use crate::args::OnLost;
 
@@ -52,7 +52,7 @@ impl<'a> Watch<'a> {
     pub(super) async fn until_exit(
         &mut self,
         command: &mut RunningCommand,
-        signals: &mut Signals,
+        caught: &mut Signals,
     ) -> io::Result<ExitStatus> {
         let mut trust = self.lease.trust();
         let lost = self.lease.lost();
@@ -86,8 +86,18 @@ impl<'a> Watch<'a> {
                         self.blame_guard(command);
                     }
                 }
-                signal = signals.next() => command.signal(signal),
+                signal = caught.next() => {
+                    command.signal(signal);
+                    // A command that is stopped could not even die of it.
+                    if signals::is_ending(signal) {
+                        command.signal(Signal::SIGCONT);
+                    }
+                }
                 () = tokio::time::sleep(nap) => {}
+            }
+            if self.guard.as_ref().is_some_and(Guard::is_stopped) {
+                // Someone stopped it: it is no guard any more. Dropped, and so killed.
+                self.guard = None;
             }
             if self.guard.is_none() && self.ending.is_none() {
                 self.renew_guard(command).await;
@@ -114,7 +124,7 @@ impl<'a> Watch<'a> {
     /// Ends the command when its time has come; returns how long there is nothing to do.
     fn end_in_time(&mut self, command: &RunningCommand) -> Duration {
         let now = SteadyClock.now();
-        let (ask_at, kill_at) = (self.until.before(self.term_lead), self.until.before(LEAD));
+        let (ask_at, kill_at) = (self.until.before(self.term_lead), self.until.before(OWN_LEAD));
         if now >= kill_at {
             self.blame(Loss::TrustEnded);
             command.signal(Signal::SIGKILL);
@@ -151,7 +161,7 @@ impl<'a> Watch<'a> {
 
     /// A command that was stopped goes on, if it still may; otherwise the guard has ended it.
     fn resume(&self, command: &RunningCommand, until: Option<Monotonic>) {
-        if until.is_some_and(|until| SteadyClock.now() < until.before(LEAD)) {
+        if until.is_some_and(|until| SteadyClock.now() < until.before(OWN_LEAD)) {
             command.signal(Signal::SIGCONT);
         }
     }
@@ -163,7 +173,7 @@ impl<'a> Watch<'a> {
 
     /// A command that ended when its time was up was ended by the guard, or by the signal that asked it to.
     fn blame_trust(&mut self) {
-        if SteadyClock.now() >= self.until.before(LEAD) {
+        if SteadyClock.now() >= self.until.before(OWN_LEAD) {
             self.blame(Loss::TrustEnded);
         }
     }
@@ -192,7 +202,7 @@ impl<'a> Watch<'a> {
     /// Without a guard the command must not run: another one is there before trust ends, or the command is ended.
     async fn renew_guard(&mut self, command: &RunningCommand) {
         tracing::warn!("the guard process ended or does not listen; starting another");
-        let patience = READY_PATIENCE.min(SteadyClock.now().until(self.until.before(LEAD)));
+        let patience = READY_PATIENCE.min(SteadyClock.now().until(self.until.before(OWN_LEAD)));
         match Guard::start(command.group(), self.until, patience).await {
             Ok(guard) => self.guard = Some(guard),
             Err(failure) => {

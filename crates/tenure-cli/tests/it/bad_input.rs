@@ -169,7 +169,7 @@ fn an_unreachable_server_is_an_error_soon(_: &Store) {
         format!("postgres:{CANARY}"),
     ] {
         for mut command in each_command(&url) {
-            fails(&mut command, 1, &["Postgres URL"]);
+            fails(&mut command, 2, &["Postgres URL"]);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
-use crate::harness::{Run, Store, run, tests_on};
+use crate::harness::{Run, Store, run, tenure, tests_on};
 
 tests_on!(sqlite:
     the_exit_code_of_the_command_is_returned,
@@ -134,4 +134,36 @@ fn plain(store: &Store, options: &[&str]) -> std::process::Command {
     command.args(["run", "--lease", store.url(), "--name", "job"]).args(options);
     command.args(["--", "echo", "hello"]);
     command
+}
+
+#[test]
+fn leases_in_memory_come_with_a_warning() {
+    let said = run(tenure().args(["run", "--quiet", "--lease", "memory:", "--name", "job", "--", "true"]));
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.stderr.contains("exclude nobody outside of this process"), "{said:?}");
+}
+
+#[test]
+fn with_json_a_failure_is_an_object_too() {
+    let said = run(tenure().args(["lease", "list", "--json", "--db", "nowhere:"]));
+    assert_eq!((said.code, said.json()["exit_code"].as_i64()), (2, Some(2)), "{said:?}");
+    let said = run(tenure().args([
+        "run",
+        "--json",
+        "--lease",
+        "postgres://u@127.0.0.1:1/d",
+        "--name",
+        "job",
+        "--",
+        "true",
+    ]));
+    assert_eq!((said.code, said.json()["event"].as_str()), (1, Some("result")), "{said:?}");
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_a_failure() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let migrate = ["migrate", "--print", "--db", "sqlite:any.db"];
+    let status = tenure().args(migrate).stdout(full).stderr(std::process::Stdio::null()).status().unwrap();
+    assert_eq!(status.code(), Some(1));
 }

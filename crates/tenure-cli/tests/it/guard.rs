@@ -15,6 +15,8 @@ tests_on!(sqlite:
     a_killed_guard_is_replaced_and_the_next_one_sees_tenure_killed,
     a_guard_ends_with_its_command,
     a_stopped_guard_does_not_keep_the_lease,
+    a_stopped_guard_is_replaced_before_it_is_needed,
+    a_guard_heeds_no_signal_that_is_meant_for_everyone,
     a_guard_that_does_not_listen_is_replaced_and_never_ends_the_command,
     a_guard_that_does_not_listen_delays_neither_signals_nor_the_end,
 );
@@ -67,6 +69,31 @@ fn a_stopped_guard_does_not_keep_the_lease(store: &Store) {
     assert_eq!(holder.exit(), 128 + 15);
     assert_eq!(store.leases()[0]["state"], "released");
     wait_until("the end of the guard", || !is_running(guard));
+}
+
+fn a_stopped_guard_is_replaced_before_it_is_needed(store: &Store) {
+    let acts = Acts::new(store);
+    let script = format!("{} & sleep 1000", acts.command().join(" "));
+    let (holder, term) = Run::brisk(store).holding(&["sh", "-c", &script]);
+    let _standby = Run::brisk(store).waiting(&acts.command());
+    let first = guard_of(holder.pid()).expect("a guard");
+    signal(first, Signal::SIGSTOP);
+    wait_for("another guard", || guard_of(holder.pid()).filter(|guard| *guard != first));
+    acts.wait_for_more(term);
+    holder.signal(Signal::SIGKILL);
+    acts.wait_for_more(term + 1);
+    acts.assert_no_overlap();
+}
+
+fn a_guard_heeds_no_signal_that_is_meant_for_everyone(store: &Store) {
+    let (holder, _) = Run::calm(store).holding(&["sh", "-c", "sleep 1000 & sleep 1000"]);
+    let guard = guard_of(holder.pid()).expect("a guard");
+    for which in [Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM, Signal::SIGQUIT, Signal::SIGUSR1] {
+        signal(guard, which);
+    }
+    holder.signal(Signal::SIGKILL);
+    wait_until("the end of the command", || !is_running(holder.command()));
+    wait_until("the end of the guard, after its work", || !is_running(guard));
 }
 
 /// Stops the guard, and fills its pipe.

@@ -12,6 +12,7 @@ tests_on!(postgres:
     e8_a_holder_that_hears_nothing_ends_its_command_before_the_next_acts,
     e8_a_holder_whose_server_refuses_ends_its_command_before_the_next_acts,
     a_short_outage_costs_nothing,
+    a_server_that_is_away_at_the_start_is_waited_for_if_asked,
     with_restart_the_command_runs_again_when_the_server_is_back,
     a_signal_ends_a_wait_for_a_silent_server,
     s02_when_the_server_ends_every_session_nobody_acts_beside_another,
@@ -48,6 +49,18 @@ fn rides_out(store: &Store, outage: Link) {
     link.set(Link::Open);
     assert_eq!(waiter.exit(), 6, "{}", waiter.stderr());
     assert_eq!(waiter.until("acquired")["term"], term + 1);
+}
+
+fn a_server_that_is_away_at_the_start_is_waited_for_if_asked(store: &Store) {
+    let link = Proxy::before(store.url());
+    link.set(Link::Refused);
+    let url = link.url(store.url());
+    assert_eq!(Run::brisk(store).by(&url).start(&["true"]).exit(), 1, "unless asked, it is an error at once");
+    assert_eq!(Run::brisk(store).by(&url).with(&["--wait", "1s"]).start(&["true"]).exit(), 1);
+    let mut patient = Run::brisk(store).by(&url).with(&["--wait", "60s"]).start(&["sh", "-c", "exit 6"]);
+    wait_until("it says that it waits", || patient.stderr().contains("waiting for it"));
+    link.set(Link::Open);
+    assert_eq!(patient.exit(), 6, "{}", patient.stderr());
 }
 
 fn e8_a_holder_that_hears_nothing_ends_its_command_before_the_next_acts(store: &Store) {

@@ -9,6 +9,7 @@ use nix::sys::signal::Signal;
 use crate::harness::{Acts, Run, Runner, Store, is_running, tests_on, wait_until};
 
 tests_on!(sqlite:
+    a_stopped_command_ends_when_it_is_told_to,
     signals_reach_the_command,
     the_lease_is_given_back_only_when_the_command_is_gone,
     what_the_command_left_in_its_group_is_ended_before_the_lease_is_given_back,
@@ -158,4 +159,10 @@ fn a_signal_that_was_ignored_from_the_start_stays_ignored(store: &Store) {
     assert!(!holder.has_ended() && is_running(holder.command()), "as with nohup");
     holder.signal(Signal::SIGTERM);
     assert_eq!(holder.exit(), 128 + 15, "the others are forwarded");
+}
+
+fn a_stopped_command_ends_when_it_is_told_to(store: &Store) {
+    let (mut holder, _) = Run::calm(store).holding(&["sh", "-c", "kill -STOP $$; exit 9"]);
+    holder.signal(Signal::SIGTERM);
+    assert_eq!(holder.exit(), 128 + 15, "{}", holder.stderr());
 }

@@ -33,6 +33,8 @@ pub(super) struct Keeper {
     /// Answers to renewals, from tasks that nobody cancels.
     renewed: mpsc::UnboundedReceiver<Renewed>,
     renewing: mpsc::UnboundedSender<Renewed>,
+    /// The user of the log knows that renewals go unanswered.
+    warned: bool,
 }
 
 /// The answer to the renewal of this number.
@@ -79,6 +81,7 @@ impl Keeper {
             raising: None,
             renewed,
             renewing,
+            warned: false,
         };
         (keeper, seat)
     }
@@ -153,11 +156,23 @@ impl Keeper {
         });
     }
 
-    fn understood(&self, answer: Result<Renew, StoreError>) -> Option<Renew> {
+    /// Warns once when answers cease, and says when they come again.
+    fn understood(&mut self, answer: Result<Renew, StoreError>) -> Option<Renew> {
+        let (lease, term) = (&self.grant.name, &self.grant.term);
         match answer {
-            Ok(answer) => Some(answer),
+            Ok(answer) => {
+                if std::mem::take(&mut self.warned) {
+                    tracing::warn!(%lease, %term, "renewals are answered again");
+                }
+                Some(answer)
+            }
+            Err(error) if self.warned => {
+                tracing::debug!(%lease, %term, %error, "still no answer to a renewal");
+                None
+            }
             Err(error) => {
-                tracing::warn!(lease = %self.grant.name, term = %self.grant.term, %error, "no answer to a renewal");
+                self.warned = true;
+                tracing::warn!(%lease, %term, %error, "no answer to a renewal; trying again until trust ends");
                 None
             }
         }
@@ -205,7 +220,8 @@ impl Keeper {
     /// The holding is lost: say so, and give the row back only once the work under it has stopped. Nobody but the user
     /// knows when that is; to release before would let the next holder in while this one is still winding up.
     async fn lose(mut self, loss: Loss) {
-        tracing::warn!(lease = %self.grant.name, term = %self.grant.term, reason = %loss, "lease lost");
+        // No warning: whoever holds the lease is told, and knows best how loud to be.
+        tracing::info!(lease = %self.grant.name, term = %self.grant.term, reason = %loss, "lease lost");
         self.seat.lose(loss);
         loop {
             match self.seat.orders.recv().await {
