@@ -102,7 +102,7 @@ fn files_that_cannot_be_a_database_are_told_apart(store: &Store) {
     }
     for url in [format!("sqlite://user:{CANARY}@host/app.db"), format!("sqlite:app.db?key={CANARY}")] {
         for mut command in each_command(&url) {
-            fails(&mut command, 1, &["URL"]);
+            fails(&mut command, 2, &["URL"]);
         }
     }
 }
