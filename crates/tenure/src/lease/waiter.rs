@@ -6,7 +6,8 @@ use tenure_core::contract::Watch;
 use tenure_core::lease::{Claim, Contender, Fence, Flag, Move};
 use tenure_core::time::Monotonic;
 
-use super::{Acquired, Handle};
+use super::Acquired;
+use super::handle::Handle;
 use crate::error::LeaseError;
 use crate::stop::Stop;
 
