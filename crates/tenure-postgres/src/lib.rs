@@ -19,7 +19,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `options` | [`PostgresOptions`] and the URL |
+//! | `options`, `password` | [`PostgresOptions`], the URL, and where a password is found that is not in it |
 //! | `store`, `connect`, `tls`, `probe` | the handle, its connections, and what stands between them and the server |
 //! | `statements`, `transaction`, `writing` | the only place that builds SQL, and the two ways to run it |
 //! | `leases`, `admin`, `registry`, `schema` | the contracts over rows |
@@ -36,6 +36,7 @@ mod fence;
 mod leases;
 mod locks;
 mod options;
+mod password;
 mod presence;
 mod probe;
 mod registry;

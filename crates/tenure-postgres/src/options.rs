@@ -13,6 +13,8 @@ use tokio_postgres::Config;
 use tokio_postgres::config::Host;
 use url::form_urlencoded;
 
+use crate::password;
+
 /// The most connections that the pool may be given.
 const CONNECTIONS_MAX: u32 = 1000;
 /// The longest name that Postgres keeps for a connection is 63 bytes; ours leaves room for ` presence`.
@@ -80,7 +82,8 @@ impl PostgresOptions {
     /// Reads `postgres://user:password@host:port/database?sslmode=…&application_name=…`.
     ///
     /// Options: `sslmode` (disable, prefer, require, verify-full), `sslrootcert`, `application_name`,
-    /// `connect_timeout` in seconds, and `host`, `port`, `user`, `password`, `dbname` as libpq has them.
+    /// `connect_timeout` in seconds, and `host`, `port`, `user`, `password`, `dbname` as libpq has them. Without a
+    /// password there, the environment's `PGPASSWORD` counts, then the password file (`PGPASSFILE`, or `~/.pgpass`).
     pub fn from_url(url: &str) -> Result<Self, StoreError> {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
         if !base.starts_with("postgres://") && !base.starts_with("postgresql://") {
@@ -102,6 +105,11 @@ impl PostgresOptions {
         }
         options.tls = tls.unwrap_or(if options.is_local() { TlsMode::Disable } else { TlsMode::Require });
         options.validate()?;
+        if options.server.get_password().is_none()
+            && let Some(password) = password::find(&options.server)
+        {
+            options.server.password(password);
+        }
         Ok(options)
     }
 

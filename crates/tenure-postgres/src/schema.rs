@@ -8,12 +8,12 @@ use tenure_core::contract::{Migrated, Schema};
 use tenure_core::naming::{Identifier, Naming};
 use tokio::time::timeout;
 use tokio_postgres::types::Type;
-use tokio_postgres::{Client, Error};
+use tokio_postgres::{Client, Error, Row};
 
 use crate::error::{store_error, unreachable};
 use crate::rows::Reader;
 use crate::statements::{
-    COMMIT, MIGRATIONS, ROLLBACK, SCHEMA_EXISTS, SCHEMA_VERSION, Statements, TABLE_EXISTS,
+    COMMIT, MIGRATIONS, ROLLBACK, SCHEMA_EXISTS, SCHEMA_VERSION, Statements, TABLES_THERE,
 };
 use crate::store::{PostgresStore, Shared};
 use crate::writing::Params;
@@ -74,9 +74,49 @@ fn script(statements: &Statements) -> String {
 }
 
 impl Shared {
+    /// The version of a schema that is whole; 0 when there is none.
+    ///
+    /// All tables are looked for in one statement, and the version is read only then: so a migration that is made
+    /// meanwhile is seen either whole or not at all.
     async fn schema_version(&self) -> Result<u32, StoreError> {
+        let (tables, schema) = (self.statements.tables(), self.schema_name());
+        let params: Params<'_> = &[(&&tables[..], Type::TEXT_ARRAY), (&schema, Type::TEXT)];
+        let there = self.names(&self.read(TABLES_THERE, params).await?)?;
+        if !there.contains(&tables[0]) {
+            return self.whole(&there, 0);
+        }
         let rows = self.read(&self.statements.schema_read, &[]).await?;
-        rows.first().map_or(Ok(0), |row| Reader { store: &self.label }.version(row))
+        let version = rows.first().map_or(Ok(0), |row| Reader { store: &self.label }.version(row))?;
+        self.whole(&there, version)
+    }
+
+    /// The noted version, if the tables that are there can be of that version.
+    fn whole(&self, there: &[String], version: u32) -> Result<u32, StoreError> {
+        // Which tables a newer schema has is not known; one that is not there at all is no fault.
+        if version > SCHEMA_VERSION || there.is_empty() {
+            return Ok(version);
+        }
+        let tables = self.statements.tables();
+        let what = match tables.iter().find(|table| !there.contains(table)) {
+            Some(missing) => format!("table {missing} is missing"),
+            None if version == 0 => format!("table {} is empty", tables[0]),
+            None => return Ok(version),
+        };
+        // Neither creating what is missing nor starting anew is ours to choose: the terms that were granted stand there.
+        let message = format!(
+            "{what}, although other tables of Tenure's are there; restore it from a backup, or drop the remaining \
+             tables with that prefix and run `tenure migrate` again, after which terms start anew"
+        );
+        Err(StoreError::Corrupt { store: self.label.clone(), message })
+    }
+
+    fn names(&self, rows: &[Row]) -> Result<Vec<String>, StoreError> {
+        let names = rows.iter().map(|row| row.try_get(0)).collect::<Result<_, Error>>();
+        names.map_err(|error| store_error(&self.label, error))
+    }
+
+    fn schema_name(&self) -> Option<&str> {
+        self.naming.schema.as_ref().map(Identifier::as_str)
     }
 
     fn refuse_newer(&self, found: u32) -> Result<(), StoreError> {
@@ -103,15 +143,14 @@ impl Shared {
 
     async fn version_on(&self, client: &Client) -> Result<u32, StoreError> {
         let explain = |error| store_error(&self.label, error);
-        let table = self.statements.schema_table();
-        let schema = self.naming.schema.as_ref().map(Identifier::as_str);
-        let params: Params<'_> = &[(&table, Type::TEXT), (&schema, Type::TEXT)];
-        let there = client.query_typed_one(TABLE_EXISTS, params).await.map_err(explain)?;
-        if !there.try_get::<_, bool>(0).map_err(explain)? {
-            return Ok(0);
+        let (tables, schema) = (self.statements.tables(), self.schema_name());
+        let params: Params<'_> = &[(&&tables[..], Type::TEXT_ARRAY), (&schema, Type::TEXT)];
+        let there = self.names(&client.query_typed(TABLES_THERE, params).await.map_err(explain)?)?;
+        if !there.contains(&tables[0]) {
+            return self.whole(&there, 0);
         }
         let row = client.query_typed_one(&self.statements.schema_read, &[]).await.map_err(explain)?;
-        Reader { store: &self.label }.version(&row)
+        self.whole(&there, Reader { store: &self.label }.version(&row)?)
     }
 
     async fn apply_missing(&self, client: &Client, from: u32) -> Result<(), Error> {

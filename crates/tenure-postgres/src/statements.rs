@@ -39,11 +39,12 @@ pub(crate) const GREETING: &str = "SELECT current_setting('server_version_num'):
      pg_is_in_recovery(), current_setting('transaction_read_only') = 'on'";
 /// Whether a schema is there.
 pub(crate) const SCHEMA_EXISTS: &str = "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1";
-/// Whether a table is there. Asks the catalogue itself: `to_regclass` answers from a cache that a wait for an advisory
-/// lock does not refresh, and so would overlook a table that was made meanwhile.
-pub(crate) const TABLE_EXISTS: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_class AS c \
+/// Which of the named tables are there. Asks the catalogue itself: `to_regclass` answers from a cache that a wait for an
+/// advisory lock does not refresh, and so would overlook a table that was made meanwhile.
+pub(crate) const TABLES_THERE: &str = "SELECT c.relname::text FROM pg_catalog.pg_class AS c \
      JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace \
-     WHERE c.relname = $1 AND n.nspname = ANY (CASE WHEN $2 IS NULL THEN current_schemas(false) ELSE ARRAY[$2::name] END))";
+     WHERE c.relname = ANY ($1::name[]) \
+     AND n.nspname = ANY (CASE WHEN $2 IS NULL THEN current_schemas(false) ELSE ARRAY[$2::name] END)";
 /// The schema in which a table without one would be created.
 pub(crate) const CURRENT_SCHEMA: &str = "SELECT coalesce(current_schema()::text, '')";
 pub(crate) const BEGIN: &str = "BEGIN";
@@ -160,9 +161,9 @@ impl Statements {
         self.naming.schema.as_ref().map(|schema| format!("CREATE SCHEMA IF NOT EXISTS \"{schema}\""))
     }
 
-    /// The bare name of the table that tells the version.
-    pub(crate) fn schema_table(&self) -> String {
-        format!("{}schema", self.naming.prefix)
+    /// The bare names of all tables, first the one that tells the version.
+    pub(crate) fn tables(&self) -> [String; 4] {
+        ["schema", "leases", "lease_history", "audit"].map(|table| format!("{}{table}", self.naming.prefix))
     }
 
     pub(crate) fn migration(&self, migration: &Migration) -> String {

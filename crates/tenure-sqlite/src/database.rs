@@ -9,16 +9,18 @@
 
 use std::fs::{self, OpenOptions};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior};
 use tenure_core::StoreError;
 
 use crate::clock::Clocks;
 use crate::error::{Fault, file_system};
+use crate::files::Files;
 use crate::options::SqliteOptions;
 use crate::statements::Statements;
 use crate::writing::Writing;
@@ -33,8 +35,8 @@ pub(crate) struct Database {
     pub(crate) connection: Connection,
     pub(crate) statements: Arc<Statements>,
     pub(crate) clocks: Arc<dyn Clocks>,
-    path: PathBuf,
-    file: Option<FileId>,
+    files: Arc<Files>,
+    busy_timeout: Duration,
 }
 
 impl Database {
@@ -59,13 +61,23 @@ impl Database {
         };
         let connection = open().map_err(|fault| explain(fault, path, label))?;
         let path = fs::canonicalize(path).map_err(|error| file_system(label, "its path", &error))?;
-        let file = FileId::of(&path).ok();
-        Ok(Self { connection, statements, clocks, path, file })
+        let files = Arc::new(Files::of(&path));
+        Ok(Self { connection, statements, clocks, files, busy_timeout: options.busy_timeout })
     }
 
-    /// The file's real path, whatever links lead to it.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
+    /// The files that it has open, by their real paths, whatever links lead to them.
+    pub(crate) fn files(&self) -> &Arc<Files> {
+        &self.files
+    }
+
+    /// Runs `job` on the files that were opened; on others, nothing it could say would count.
+    pub(crate) fn run<T>(&mut self, job: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
+        self.files.check()?;
+        job(self).map_err(|fault| match self.files.check() {
+            // SQLite stumbles over files that are gone in many ways; this is the reason.
+            Err(Fault::Replaced) => Fault::Replaced,
+            _ => fault,
+        })
     }
 
     /// Runs `job` in one writing transaction, and commits it unless it fails.
@@ -74,17 +86,45 @@ impl Database {
         job: impl FnOnce(&Writing<'_>) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // A file that was replaced is another database: what is written to the old one, nobody else ever reads.
-        if self.file.is_some() && FileId::of(&self.path).ok() != self.file {
-            return Err(Fault::Unreachable(
-                "the file was removed or replaced since it was opened; restart".into(),
-            ));
-        }
-        // The clock is read after the lock was had: waiting for it may have taken a while.
+        // Again, now that the lock was had: waiting for it may have taken a while.
+        self.files.check()?;
+        // So is the clock read.
         let now = self.clocks.read();
         let answer = job(&Writing { connection: &transaction, statements: &self.statements, now })?;
         transaction.commit()?;
         Ok(answer)
+    }
+
+    /// Moves what is in the log into the database file, so that a copy of that file alone has it too. Best effort, and
+    /// without waiting for anyone: what stays in the log is safe there.
+    pub(crate) fn empty_log(&self) {
+        let emptied = self
+            .connection
+            .busy_timeout(Duration::ZERO)
+            .and_then(|()| self.checkpoint("pragma wal_checkpoint(truncate)"));
+        if let Err(error) = emptied.and(self.connection.busy_timeout(self.busy_timeout)) {
+            tracing::debug!(%error, "the log was not emptied");
+        }
+    }
+
+    fn checkpoint(&self, pragma: &str) -> rusqlite::Result<()> {
+        self.connection.query_row(pragma, [], |_| Ok(()))
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        let ours = self.files.check().is_ok();
+        self.files.close();
+        let left = if ours {
+            self.checkpoint("pragma wal_checkpoint(passive)")
+        } else {
+            // The last connection writes its log into the file and removes the log by its name: both may be another's.
+            self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map(drop)
+        };
+        if let Err(error) = left {
+            tracing::debug!(%error, "the log was left as it is");
+        }
     }
 }
 
@@ -151,23 +191,4 @@ fn try_directory(directory: &Path) -> io::Result<()> {
     let probe = directory.join(format!(".tenure-probe-{}", std::process::id()));
     OpenOptions::new().write(true).create(true).truncate(false).open(&probe)?;
     fs::remove_file(&probe)
-}
-
-/// What tells one file from another that has its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FileId(u64, u64);
-
-impl FileId {
-    /// The file that stands at `path` now.
-    #[cfg(unix)]
-    pub(crate) fn of(path: &Path) -> io::Result<Self> {
-        fs::metadata(path).map(|found| Self::from_metadata(&found))
-    }
-
-    /// The file that this was asked of.
-    #[cfg(unix)]
-    pub(crate) fn from_metadata(found: &fs::Metadata) -> Self {
-        use std::os::unix::fs::MetadataExt;
-        Self(found.dev(), found.ino())
-    }
 }

@@ -10,6 +10,10 @@ use rusqlite::ErrorCode;
 use tenure_core::StoreError;
 use tenure_core::lease::decide::TermError;
 
+/// Nothing that is tried again on the same connection helps.
+const REPLACED: &str = "the database file or its write-ahead log was removed or replaced since it was opened; this \
+                        program must be restarted to use what is there now";
+
 /// Why a job on the connection gave no answer.
 #[derive(Debug)]
 pub(crate) enum Fault {
@@ -17,7 +21,9 @@ pub(crate) enum Fault {
     Sqlite(rusqlite::Error),
     /// A row holds what no version of Tenure wrote.
     Corrupt(String),
-    /// The file is not the one that was opened, or cannot be reached any more.
+    /// A file of the database is not the one that was opened: what was granted there is lost.
+    Replaced,
+    /// The files cannot be reached now.
     Unreachable(String),
     /// Anything else.
     Failed(String),
@@ -42,6 +48,7 @@ impl Fault {
         match self {
             Self::Sqlite(error) => sqlite(store, error),
             Self::Corrupt(message) => StoreError::Corrupt { store, message },
+            Self::Replaced => StoreError::Refused { store, message: REPLACED.into() },
             Self::Unreachable(message) => StoreError::Unreachable { store, message },
             Self::Failed(message) => StoreError::Failed { store, message, source: None },
         }

@@ -10,10 +10,11 @@
 use std::sync::Arc;
 
 use rusqlite::Connection;
-use tenure_core::lease::{Fence, FenceError, decide};
+use tenure_core::lease::{Fence, FenceError, Fenced, Loss, decide};
 
 use crate::clock::{Clocks, Reading};
 use crate::error::Fault;
+use crate::files::Files;
 use crate::rows::LeaseRow;
 use crate::statements::Statements;
 use crate::writing::read_lease;
@@ -29,6 +30,7 @@ struct Inner {
     label: String,
     statements: Arc<Statements>,
     clocks: Arc<dyn Clocks>,
+    files: Arc<Files>,
 }
 
 /// The values that [`Fencing::statement`] binds, in their order.
@@ -47,8 +49,13 @@ pub struct FenceParameters {
 }
 
 impl Fencing {
-    pub(crate) fn new(label: String, statements: Arc<Statements>, clocks: Arc<dyn Clocks>) -> Self {
-        Self { inner: Arc::new(Inner { label, statements, clocks }) }
+    pub(crate) fn new(
+        label: String,
+        statements: Arc<Statements>,
+        clocks: Arc<dyn Clocks>,
+        files: Arc<Files>,
+    ) -> Self {
+        Self { inner: Arc::new(Inner { label, statements, clocks, files }) }
     }
 
     /// Answers whether the grant holds, and goes on holding until the transaction ends. Takes a
@@ -115,6 +122,13 @@ impl Fencing {
     }
 
     fn decide(&self, row: Option<&LeaseRow>, fence: &Fence) -> Result<(), FenceError> {
+        // In another file, the same term may be another's.
+        match self.inner.files.check() {
+            Err(Fault::Replaced) => {
+                return Err(Fenced { fence: fence.clone(), loss: Loss::Unknown }.into());
+            }
+            checked => checked.map_err(|fault| self.fault(fault))?,
+        }
         // Inside the transaction, the row cannot change any more; the clocks are read last, so as not to be early.
         let now = self.inner.clocks.read();
         let seen = row.map(|row| row.seen_at(&now));

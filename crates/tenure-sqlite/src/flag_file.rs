@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use crate::database::FileId;
+use crate::files::FileId;
 
 /// What a flag's file name ends with; nothing else in the directory is touched.
 const SUFFIX: &str = ".flag";

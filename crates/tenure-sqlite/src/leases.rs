@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::{Capabilities, LeaseStore, Presence};
 use tenure_core::lease::decide::{self, RenewAnswer};
-use tenure_core::lease::{Acquire, Claim, Grant, LeaseName, LeaseRecord, Release, Renew, Renewal};
+use tenure_core::lease::{Acquire, Claim, Grant, LeaseName, LeaseRecord, Loss, Release, Renew, Renewal};
 
 use crate::database::Database;
 use crate::error::Fault;
@@ -31,7 +31,7 @@ impl LeaseStore for SqliteStore {
 
     async fn renew(&self, grant: &Grant, renewal: &Renewal) -> Result<Renew, StoreError> {
         let (grant, renewal) = (grant.clone(), renewal.clone());
-        self.run(move |database| {
+        self.run_or(Renew::Lost(Loss::Unknown), move |database| {
             let answer = database.write(|writing| {
                 writing.decide(&grant.name, |record, now| Ok(decide::renew(record, &grant, &renewal, now)))
             })?;
@@ -47,7 +47,7 @@ impl LeaseStore for SqliteStore {
 
     async fn release(&self, grant: &Grant) -> Result<Release, StoreError> {
         let grant = grant.clone();
-        self.run(move |database| {
+        self.run_or(Release::NotHeld, move |database| {
             database.write(|writing| {
                 writing.decide(&grant.name, |record, now| Ok(decide::release(record, &grant, now)))
             })

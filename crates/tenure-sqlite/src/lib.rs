@@ -17,6 +17,7 @@
 //! |---|---|
 //! | `options`, `store` | where the database is; the handle on it |
 //! | `worker`, `database`, `writing` | the thread that owns the connection; the connection; one writing transaction |
+//! | `files` | how a file that was removed or replaced under us is noticed |
 //! | `clock` | why a step of the wall clock does not move the end of a lease |
 //! | `leases`, `admin`, `registry`, `schema` | the contracts of the core, each a few jobs on the connection |
 //! | `presence`, `flag_file` | how a death is noticed at once: locked files in `<database>-tenure/` |
@@ -28,6 +29,7 @@ mod clock;
 mod database;
 mod error;
 mod fence;
+mod files;
 mod flag_file;
 mod leases;
 mod options;

@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -17,7 +16,8 @@ use tenure_core::id::Unique;
 use tenure_core::lease::Flag;
 use tokio::sync::watch;
 
-use crate::error::file_system;
+use crate::error::{Fault, file_system};
+use crate::files::Files;
 use crate::flag_file::{FlagDirectory, FlagFile};
 use crate::worker::Worker;
 
@@ -25,6 +25,7 @@ use crate::worker::Worker;
 const WATCHED_MAX: usize = 1024;
 /// A thread that only waits needs little.
 const WATCH_STACK_BYTES: usize = 128 * 1024;
+const CLOSED: &str = "the presence session is closed, or one of its files was removed";
 
 /// Presence on one database.
 #[derive(Debug)]
@@ -32,6 +33,7 @@ pub(crate) struct FilePresence {
     namespace: String,
     label: String,
     directory: Arc<FlagDirectory>,
+    files: Arc<Files>,
     watched: Arc<Mutex<Watched>>,
 }
 
@@ -40,12 +42,13 @@ type Fall = Option<Result<(), Arc<std::io::Error>>>;
 type Watched = HashMap<String, watch::Receiver<Fall>>;
 
 impl FilePresence {
-    /// Flags of the tables with this prefix, in the directory beside `database`.
-    pub(crate) fn new(database: &Path, prefix: &str, label: &str) -> Self {
+    /// Flags of the tables with this prefix, in the directory beside the database.
+    pub(crate) fn new(files: Arc<Files>, prefix: &str, label: &str) -> Self {
         Self {
             namespace: prefix.to_owned(),
             label: label.to_owned(),
-            directory: Arc::new(FlagDirectory::beside(database)),
+            directory: Arc::new(FlagDirectory::beside(files.path())),
+            files,
             watched: Arc::default(),
         }
     }
@@ -96,13 +99,13 @@ impl Presence for FilePresence {
         id: Unique,
         _idle_timeout: Duration,
     ) -> Result<Arc<dyn PresenceSession>, StoreError> {
-        let directory = self.directory.clone();
+        let (directory, files) = (self.directory.clone(), self.files.clone());
         let open = move || {
             let removed = directory.sweep();
             if removed > 0 {
                 tracing::debug!(removed, "removed the files of flags that fell with nobody watching");
             }
-            Ok(Flags { directory, up: Some(HashMap::new()) })
+            Ok(Flags { directory, files, up: Some(HashMap::new()) })
         };
         let flags = Worker::start("tenure-presence", &self.label, open).await?;
         Ok(Arc::new(Session { id, namespace: self.namespace.clone(), label: self.label.clone(), flags }))
@@ -123,8 +126,26 @@ impl Presence for FilePresence {
 /// The flags of one session. Lives on the session's thread; dropped with it, and then all flags fall.
 struct Flags {
     directory: Arc<FlagDirectory>,
+    /// The database that the flags belong to.
+    files: Arc<Files>,
     /// `None` once the session is closed or broken.
     up: Option<HashMap<Flag, FlagFile>>,
+}
+
+impl Flags {
+    /// Whether all flags are up, and belong to the database that others find.
+    fn stand(&mut self) -> Result<(), Fault> {
+        let standing = match self.files.check() {
+            Ok(()) if self.up.as_ref().is_some_and(|up| up.values().all(FlagFile::stands)) => Ok(()),
+            Ok(()) => Err(Fault::Unreachable(CLOSED.into())),
+            Err(fault) => Err(fault),
+        };
+        if standing.is_err() {
+            // Broken for good: others may have seen a flag fall already.
+            self.up = None;
+        }
+        standing
+    }
 }
 
 struct Session {
@@ -141,20 +162,8 @@ impl PresenceSession for Session {
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
-        let stands = |flags: &mut Flags| {
-            let stands = flags.up.as_ref().is_some_and(|up| up.values().all(FlagFile::stands));
-            if !stands {
-                // Broken for good: others may have seen a flag fall already.
-                flags.up = None;
-            }
-            stands
-        };
-        match self.flags.run(stands).await? {
-            true => Ok(()),
-            false => {
-                Err(broken(&self.label, "the presence session is closed, or one of its files was removed"))
-            }
-        }
+        let standing = self.flags.run(Flags::stand).await?;
+        standing.map_err(|fault| fault.at(&self.label))
     }
 
     async fn raise(&self, flag: &Flag) -> Result<Raise, StoreError> {

@@ -6,6 +6,7 @@ use tenure_core::StoreError;
 use tenure_core::contract::{Migrated, Schema};
 use tenure_core::naming::Naming;
 
+use crate::database::Database;
 use crate::error::Fault;
 use crate::statements::Statements;
 use crate::store::SqliteStore;
@@ -20,7 +21,12 @@ struct Newer {
 impl Schema for SqliteStore {
     async fn migrate(&self) -> Result<Migrated, StoreError> {
         let known = self.statements().newest();
-        let migrated = self.run(|database| database.write(bring_up)).await?;
+        let bring_up = |database: &mut Database| {
+            let migrated = database.write(bring_up)?;
+            database.empty_log();
+            Ok(migrated)
+        };
+        let migrated = self.run(bring_up).await?;
         migrated.map_err(|Newer { found }| StoreError::SchemaNewer {
             store: self.label().into(),
             found,
@@ -63,8 +69,35 @@ fn bring_up(writing: &Writing<'_>) -> Result<Result<Migrated, Newer>, Fault> {
     Ok(Ok(Migrated { from, to }))
 }
 
-/// The version of the schema; 0 when there is none.
+/// The version of a schema that is whole; 0 when there is none. Of a newer one, only its version is known.
 fn version(connection: &Connection, statements: &Statements) -> Result<u32, Fault> {
+    let version = noted_version(connection, statements)?;
+    if version > statements.newest() {
+        return Ok(version);
+    }
+    let mut statement = connection.prepare(&statements.tables_list)?;
+    let found = statement.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+    let [schema, rest @ ..] = &statements.tables;
+    if version == 0 && !rest.iter().any(|table| found.contains(table)) {
+        return Ok(0);
+    }
+    match statements.tables.iter().find(|table| !found.contains(table)) {
+        Some(missing) => Err(Fault::Corrupt(incomplete(&format!("table {missing} is missing")))),
+        None if version == 0 => Err(Fault::Corrupt(incomplete(&format!("table {schema} is empty")))),
+        None => Ok(version),
+    }
+}
+
+/// Neither creating what is missing nor starting anew is ours to choose: the terms that were granted stand in there.
+fn incomplete(what: &str) -> String {
+    format!(
+        "{what}, although other tables of Tenure's are there; restore it from a backup, or drop the remaining tables \
+         with that prefix and run `tenure migrate` again, after which terms start anew"
+    )
+}
+
+/// The version that was noted by the last migration.
+fn noted_version(connection: &Connection, statements: &Statements) -> Result<u32, Fault> {
     let read = || -> Result<Option<i64>, Fault> {
         Ok(connection.query_row(&statements.schema_read, [], |row| row.get(0))?)
     };

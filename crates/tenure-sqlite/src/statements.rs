@@ -25,6 +25,9 @@ pub(crate) struct Statements {
     pub(crate) history_last_term: String,
     pub(crate) audit_add: String,
     pub(crate) fence_check: String,
+    /// The names of all tables, as they stand in the catalogue.
+    pub(crate) tables: [String; 4],
+    pub(crate) tables_list: String,
     pub(crate) schema_read: String,
     pub(crate) schema_write: String,
     /// In order of their versions.
@@ -35,7 +38,9 @@ impl Statements {
     /// The statements for tables of these names.
     pub(crate) fn new(naming: &Naming) -> Self {
         let fill = |template| naming.fill(template);
+        let table = |table| format!("{}{table}", naming.prefix);
         Self {
+            tables: [table("schema"), table("leases"), table("lease_history"), table("audit")],
             lease_read: fill(include_str!("../sql/lease_read.sql")),
             lease_write: fill(include_str!("../sql/lease_write.sql")),
             lease_list: fill(include_str!("../sql/lease_list.sql")),
@@ -45,6 +50,7 @@ impl Statements {
             history_last_term: fill(include_str!("../sql/history_last_term.sql")),
             audit_add: fill(include_str!("../sql/audit_add.sql")),
             fence_check: fill(include_str!("../sql/fence_check.sql")),
+            tables_list: fill(include_str!("../sql/tables_list.sql")),
             schema_read: fill(include_str!("../sql/schema_read.sql")),
             schema_write: fill(include_str!("../sql/schema_write.sql")),
             migrations: vec![Migration {

@@ -9,6 +9,7 @@ use crate::clock::{Clocks, SystemClocks};
 use crate::database::Database;
 use crate::error::Fault;
 use crate::fence::Fencing;
+use crate::files::Files;
 use crate::options::SqliteOptions;
 use crate::presence::FilePresence;
 use crate::statements::Statements;
@@ -29,6 +30,7 @@ struct Shared {
     worker: Worker<Database>,
     statements: Arc<Statements>,
     clocks: Arc<dyn Clocks>,
+    files: Arc<Files>,
     presence: FilePresence,
 }
 
@@ -53,15 +55,15 @@ impl SqliteStore {
             move || Database::open(&options, &label, statements, clocks)
         };
         let worker = Worker::start("tenure-sqlite", &label, open).await?;
-        let path = worker.run(|database| database.path().to_owned()).await?;
-        let presence = FilePresence::new(&path, options.naming.prefix.as_str(), &label);
-        Ok(Self { shared: Arc::new(Shared { label, worker, statements, clocks, presence }) })
+        let files = worker.run(|database| database.files().clone()).await?;
+        let presence = FilePresence::new(files.clone(), options.naming.prefix.as_str(), &label);
+        Ok(Self { shared: Arc::new(Shared { label, worker, statements, clocks, files, presence }) })
     }
 
     /// Checks fences on connections and transactions of the user's own.
     pub fn fencing(&self) -> Fencing {
-        let Shared { label, statements, clocks, .. } = &*self.shared;
-        Fencing::new(label.clone(), statements.clone(), clocks.clone())
+        let Shared { label, statements, clocks, files, .. } = &*self.shared;
+        Fencing::new(label.clone(), statements.clone(), clocks.clone(), files.clone())
     }
 
     /// Runs `job` on the connection's thread, to its end.
@@ -69,7 +71,22 @@ impl SqliteStore {
         &self,
         job: impl FnOnce(&mut Database) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.shared.worker.run(job).await?.map_err(|fault| fault.at(&self.shared.label))
+        self.shared.worker.run(|database| database.run(job)).await?.map_err(|fault| fault.at(self.label()))
+    }
+
+    /// The same for what a holder asks: `lost` is the answer when the files are not those that its grant stands in.
+    pub(crate) async fn run_or<T: Send + 'static>(
+        &self,
+        lost: T,
+        job: impl FnOnce(&mut Database) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        match self.shared.worker.run(|database| database.run(job)).await? {
+            Err(Fault::Replaced) => {
+                tracing::error!(store = self.label(), "{}", Fault::Replaced.at(self.label()));
+                Ok(lost)
+            }
+            answer => answer.map_err(|fault| fault.at(self.label())),
+        }
     }
 
     pub(crate) fn label(&self) -> &str {

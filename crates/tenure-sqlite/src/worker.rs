@@ -5,13 +5,17 @@
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use tenure_core::StoreError;
 use tokio::sync::{mpsc, oneshot};
 
 /// How many jobs may wait; a caller beyond that waits for room before its job counts as given.
 const QUEUE: usize = 1024;
+/// How long dropping the last handle waits for the thread. Closing takes milliseconds, unless jobs are still waiting.
+const END_PATIENCE: Duration = Duration::from_millis(500);
 
 type Job<T> = Box<dyn FnOnce(&mut T) + Send>;
 
@@ -19,6 +23,19 @@ type Job<T> = Box<dyn FnOnce(&mut T) + Send>;
 pub(crate) struct Worker<T> {
     label: String,
     jobs: mpsc::Sender<Job<T>>,
+    // Behind `jobs`, for fields are dropped in their order: the thread ends when the queue is closed.
+    _end: AwaitEnd,
+}
+
+/// Waits, when dropped, until the thread has closed what it owns: a program may end right after that.
+struct AwaitEnd(Mutex<std::sync::mpsc::Receiver<()>>);
+
+impl Drop for AwaitEnd {
+    fn drop(&mut self) {
+        // Nothing is ever sent: the wait ends when the thread's end of the channel is gone.
+        let ended = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let _ = ended.recv_timeout(END_PATIENCE);
+    }
 }
 
 impl<T: 'static> Worker<T> {
@@ -30,8 +47,10 @@ impl<T: 'static> Worker<T> {
     ) -> Result<Self, StoreError> {
         let (jobs, waiting) = mpsc::channel(QUEUE);
         let (opened, is_open) = oneshot::channel();
+        let (ending, ended) = std::sync::mpsc::channel();
         let run = move || match open() {
             Ok(owned) => {
+                let _ending: std::sync::mpsc::Sender<()> = ending;
                 // A caller that went away took the handle with it: the queue is closed, and the thread ends at once.
                 let _ = opened.send(Ok(()));
                 work(owned, waiting);
@@ -46,7 +65,7 @@ impl<T: 'static> Worker<T> {
             source: Some(error.into()),
         })?;
         is_open.await.unwrap_or_else(|_| Err(gone(label)))?;
-        Ok(Self { label: label.to_owned(), jobs })
+        Ok(Self { label: label.to_owned(), jobs, _end: AwaitEnd(Mutex::new(ended)) })
     }
 
     /// Runs `job` on the thread.
@@ -96,7 +115,7 @@ mod tests {
             wait.recv().unwrap();
             *count += 1;
         });
-        assert!(tokio::time::timeout(std::time::Duration::from_millis(1), job).await.is_err());
+        assert!(tokio::time::timeout(Duration::from_millis(1), job).await.is_err());
         go.send(()).unwrap();
         assert_eq!(worker.run(|count| *count).await.unwrap(), 1);
     }

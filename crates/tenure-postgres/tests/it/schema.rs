@@ -145,3 +145,34 @@ async fn renewals_are_hot_updates() {
     }
     panic!("the server never counted the updates");
 }
+
+/// A table that is missing is neither made anew in silence, nor answered with a bare code or the advice to migrate.
+#[tokio::test]
+async fn a_schema_with_a_table_missing_says_which_and_what_to_do() {
+    for table in ["schema", "leases", "lease_history", "audit"] {
+        let Some(sandbox) = Sandbox::new(Mode::Direct).await else { return };
+        let (client, store) = (sandbox.superuser().await, sandbox.store().await);
+        let missing = sandbox.table(table);
+        client.batch_execute(&format!("DROP TABLE {missing}")).await.unwrap();
+        for error in [store.migrate().await.unwrap_err(), store.verify_schema().await.unwrap_err()] {
+            assert!(matches!(error, StoreError::Corrupt { .. }), "{table}: {error}");
+            for part in [&format!("{missing} is missing"), "from a backup", "terms start anew"] {
+                assert!(error.to_string().contains(part), "{table}: {error}");
+            }
+        }
+        for left in ["schema", "leases", "lease_history", "audit"] {
+            client.batch_execute(&format!("DROP TABLE IF EXISTS {}", sandbox.table(left))).await.unwrap();
+        }
+        assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: 1 }, "as advised");
+    }
+}
+
+#[tokio::test]
+async fn a_schema_whose_version_is_gone_is_not_taken_for_none() {
+    let Some(sandbox) = Sandbox::new(Mode::Direct).await else { return };
+    let schema = sandbox.table("schema");
+    sandbox.superuser().await.batch_execute(&format!("DELETE FROM {schema}")).await.unwrap();
+    let error = sandbox.store().await.migrate().await.unwrap_err();
+    assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+    assert!(error.to_string().contains(&format!("{schema} is empty")), "{error}");
+}

@@ -88,7 +88,7 @@ async fn missing_databases_and_roles_are_refused() {
 /// told by a small stand-in as well.
 #[tokio::test]
 async fn a_wrong_password_is_refused() {
-    wrong_password_by_a_stand_in().await;
+    wrong_password_by_a_stand_in(&format!("u:{CANARY}")).await;
     let Ok(url) = std::env::var("TENURE_TEST_POSTGRES_AUTH_URL") else { return };
     let right = PostgresOptions::from_url(&url).unwrap();
     PostgresStore::connect(right).await.expect("the right password opens");
@@ -98,7 +98,21 @@ async fn a_wrong_password_is_refused() {
     assert!(matches!(&error, StoreError::Refused { message, .. } if message.contains("28P01")), "{error:?}");
 }
 
-async fn wrong_password_by_a_stand_in() {
+/// A URL that says nothing of a password: this test once more, in a process with another environment.
+#[tokio::test]
+async fn a_password_of_the_environment_is_used_and_never_shown() {
+    const PART: &str = "TENURE_TEST_PASSWORD_PART";
+    if std::env::var_os(PART).is_some() {
+        return wrong_password_by_a_stand_in("u").await;
+    }
+    let me = "secrets::a_password_of_the_environment_is_used_and_never_shown";
+    let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+    let again = again.args(["--exact", me]).env(PART, "1").env("PGPASSWORD", CANARY).output().unwrap();
+    assert!(again.status.success(), "{}", String::from_utf8_lossy(&again.stdout));
+}
+
+/// `login` is what stands before the URL's `@`.
+async fn wrong_password_by_a_stand_in(login: &str) {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -117,7 +131,7 @@ async fn wrong_password_by_a_stand_in() {
         socket.write_all(&length.to_be_bytes()).await.unwrap();
         socket.write_all(body).await.unwrap();
     });
-    let error = refusal(&format!("postgres://u:{CANARY}@127.0.0.1:{port}/d")).await;
+    let error = refusal(&format!("postgres://{login}@127.0.0.1:{port}/d")).await;
     assert!(matches!(&error, StoreError::Refused { message, .. } if message.contains("28P01")), "{error:?}");
 }
 

@@ -8,7 +8,7 @@ use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, Uid};
 
-use crate::{opening, processes};
+use crate::{opening, processes, replaced};
 
 /// Which part to play, and on which file.
 const PART: &str = "TENURE_TEST_PART";
@@ -101,6 +101,7 @@ async fn plays_its_part() {
         "open" => opening::open(&file).await,
         "race" => processes::race(&file).await,
         "quarrel" => processes::quarrel(&file).await,
+        "take" => replaced::take_and_renew(&file).await,
         "hold" => processes::hold(&file).await,
         other => panic!("no part called {other}"),
     }

@@ -10,6 +10,7 @@ mod fence;
 mod opening;
 mod presence;
 mod processes;
+mod replaced;
 mod rows;
 mod schema;
 

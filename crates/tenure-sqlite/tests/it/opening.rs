@@ -120,15 +120,3 @@ async fn who_only_waits_needs_no_write_lock() {
     assert!(matches!(answer, Acquire::Held(_)));
     assert!(store.observe(&lease("a")).await.unwrap().is_some());
 }
-
-#[tokio::test]
-async fn a_file_that_was_replaced_grants_nothing_more() {
-    let file = SqliteFile::start().await;
-    let store = file.connect().await;
-    take(&store, "a", Duration::from_secs(60)).await;
-    for end in ["app.db", "app.db-wal", "app.db-shm"] {
-        let _ = std::fs::remove_file(file.path().with_file_name(end));
-    }
-    let error = store.try_acquire(&claim("b", "a", Duration::from_secs(6))).await.unwrap_err();
-    assert!(error.to_string().contains("removed or replaced"), "{error}");
-}

@@ -61,3 +61,65 @@ async fn two_prefixes_share_a_file_without_seeing_each_other() {
     take(&other, "a", Duration::from_secs(6)).await;
     take(&file.connect().await, "a", Duration::from_secs(6)).await;
 }
+
+/// A table that is missing is neither made anew in silence, nor answered with the advice to migrate.
+#[tokio::test]
+async fn a_schema_with_a_table_missing_says_which_and_what_to_do() {
+    for table in ["schema", "leases", "lease_history", "audit"] {
+        let file = SqliteFile::start().await;
+        let store = file.connect().await;
+        file.raw().execute_batch(&format!("drop table tenure_{table}")).unwrap();
+        for error in [store.migrate().await.unwrap_err(), store.verify_schema().await.unwrap_err()] {
+            assert!(matches!(error, StoreError::Corrupt { .. }), "{table}: {error}");
+            for part in [&format!("tenure_{table} is missing"), "from a backup", "terms start anew"] {
+                assert!(error.to_string().contains(part), "{table}: {error}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_schema_whose_version_is_gone_is_not_taken_for_none() {
+    let file = SqliteFile::start().await;
+    file.raw().execute_batch("delete from tenure_schema").unwrap();
+    let error = file.connect().await.migrate().await.unwrap_err();
+    assert!(error.to_string().contains("tenure_schema is empty"), "{error}");
+}
+
+#[tokio::test]
+async fn what_was_dropped_as_advised_is_migrated_anew() {
+    let file = SqliteFile::start().await;
+    let store = file.connect().await;
+    file.raw()
+        .execute_batch(
+            "drop table tenure_schema; drop table tenure_leases; drop table tenure_lease_history; \
+             drop table tenure_audit",
+        )
+        .unwrap();
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: 1 });
+}
+
+/// While the store is open: a copy of the database file alone has the schema.
+#[tokio::test]
+async fn a_copy_of_the_migrated_file_alone_has_the_schema() {
+    let (file, copy) = (SqliteFile::nothing_yet(), SqliteFile::nothing_yet());
+    let store = file.connect().await;
+    store.migrate().await.unwrap();
+    // Not opened in this process before it is copied, nor after by its own name: that would drop SQLite's locks.
+    assert!(std::process::Command::new("cp").args([file.path(), copy.path()]).status().unwrap().success());
+    copy.connect().await.verify_schema().await.unwrap();
+}
+
+/// Dropping the last handle closes the connection before it returns, so a program may end right after.
+#[tokio::test]
+async fn a_dropped_store_leaves_no_log_behind() {
+    let file = SqliteFile::start().await;
+    let log = file.path().with_file_name("app.db-wal");
+    let store = file.connect().await;
+    let clone = store.clone();
+    take(&store, "a", Duration::from_secs(6)).await;
+    drop(store);
+    assert!(log.exists());
+    drop(clone);
+    assert!(!log.exists());
+}

@@ -1,0 +1,121 @@
+//! The files that SQLite has open: whether those that stand at their paths are still the same ones.
+//!
+//! What is written to a file that was removed or replaced, nobody else ever reads: whoever opens the path anew starts
+//! with other leases, and may be granted the same term. The same goes for the log (`-wal`) and its index (`-shm`): while
+//! we have the database open, nobody legitimate removes them, since SQLite does so only for the last connection.
+//!
+//! It is found out by the files' numbers alone. They are never opened here (see [`database`](crate::database)).
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::error::Fault;
+
+/// The database file, its log and its log's index, as they were when first seen.
+#[derive(Debug)]
+pub(crate) struct Files {
+    database: Seen,
+    /// Made by SQLite at the first look into the database.
+    beside: [Seen; 2],
+    /// Our connection is closed: SQLite may have removed its log, and rightly so.
+    closed: AtomicBool,
+    /// Never taken back: a file that returns has missed what happened meanwhile.
+    replaced: AtomicBool,
+}
+
+impl Files {
+    /// Those of the database at this real path.
+    pub(crate) fn of(path: &Path) -> Self {
+        let beside = |end: &str| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(end);
+            Seen::now(name.into())
+        };
+        Self {
+            database: Seen::now(path.to_owned()),
+            beside: [beside("-wal"), beside("-shm")],
+            closed: AtomicBool::new(false),
+            replaced: AtomicBool::new(false),
+        }
+    }
+
+    /// The database's real path.
+    pub(crate) fn path(&self) -> &Path {
+        &self.database.path
+    }
+
+    /// [`Fault::Replaced`], from the first time on, when a file is not the one that was opened.
+    pub(crate) fn check(&self) -> Result<(), Fault> {
+        if self.replaced.load(Ordering::SeqCst) || !self.stand()? {
+            self.replaced.store(true, Ordering::SeqCst);
+            return Err(Fault::Replaced);
+        }
+        Ok(())
+    }
+
+    /// From now on only the database file counts. To be said before the connection is closed.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+    }
+
+    fn stand(&self) -> Result<bool, Fault> {
+        if !self.database.stands()? {
+            return Ok(false);
+        }
+        for file in &self.beside {
+            // Whether we are closed is asked after the look: it is said before the file goes.
+            if !file.stands()? && !self.closed.load(Ordering::SeqCst) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// A path, and the file that was first seen there.
+#[derive(Debug)]
+struct Seen {
+    path: PathBuf,
+    first: OnceLock<FileId>,
+}
+
+impl Seen {
+    fn now(path: PathBuf) -> Self {
+        let first = FileId::of(&path).map(OnceLock::from).unwrap_or_default();
+        Self { path, first }
+    }
+
+    /// Whether it is still there. One that was never there yet is not missed.
+    fn stands(&self) -> Result<bool, Fault> {
+        match FileId::of(&self.path) {
+            Ok(there) => Ok(*self.first.get_or_init(|| there) == there),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                Ok(self.first.get().is_none())
+            }
+            // That it cannot be looked at does not say that it is gone.
+            Err(error) => Err(Fault::Unreachable(format!("its files cannot be looked at: {error}"))),
+        }
+    }
+}
+
+/// What tells one file from another that has its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileId(u64, u64);
+
+impl FileId {
+    /// The file that stands at `path` now.
+    #[cfg(unix)]
+    pub(crate) fn of(path: &Path) -> io::Result<Self> {
+        fs::metadata(path).map(|found| Self::from_metadata(&found))
+    }
+
+    /// The file that this was asked of.
+    #[cfg(unix)]
+    pub(crate) fn from_metadata(found: &fs::Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        Self(found.dev(), found.ino())
+    }
+}
