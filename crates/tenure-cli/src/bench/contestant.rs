@@ -62,18 +62,24 @@ impl Contestant {
 
     /// Waits for an event that the contestant tells of.
     pub(super) async fn until_event(&mut self, event: &str) -> Result<(), Failure> {
-        let wanted = format!("\"event\":\"{event}\"");
+        self.until_one_of(&[event]).await.map(drop)
+    }
+
+    /// Waits for the first of these events, and tells which it was.
+    pub(super) async fn until_one_of<'e>(&mut self, events: &[&'e str]) -> Result<&'e str, Failure> {
+        let awaited = events.join(" or ");
         let look = async {
             while let Ok(Some(line)) = self.lines.next_line().await {
-                if line.contains(&wanted) {
-                    return Ok(());
+                let told = |event: &&&str| line.contains(&format!("\"event\":\"{event}\""));
+                if let Some(event) = events.iter().find(told) {
+                    return Ok(*event);
                 }
             }
             Err(Failure::Failed(format!(
-                "a contestant ended before it was {event}; try again with TENURE_LOG=info"
+                "a contestant ended before it was {awaited}; try again with TENURE_LOG=info"
             )))
         };
-        let late = |_| Failure::Failed(format!("a contestant was not {event} within {PATIENCE:?}"));
+        let late = |_| Failure::Failed(format!("a contestant was not {awaited} within {PATIENCE:?}"));
         tokio::time::timeout(PATIENCE, look).await.map_err(late)?
     }
 

@@ -32,6 +32,8 @@ struct Report {
     /// How often two acted at once.
     overlaps: usize,
     handovers: usize,
+    /// Rounds that do not count, because a holder lost its lease by itself: the machine stood still for too long.
+    disturbed: u32,
     notes: Vec<String>,
 }
 
@@ -61,6 +63,7 @@ pub(crate) async fn failover(global: &Global, args: &FailoverArgs) -> Result<Exi
         kinds: BTreeMap::new(),
         overlaps: 0,
         handovers: 0,
+        disturbed: 0,
         notes: capabilities.notes,
     };
     let mut failed = false;
@@ -74,6 +77,7 @@ pub(crate) async fn failover(global: &Global, args: &FailoverArgs) -> Result<Exi
         let spans = course.run(args.rounds).await?;
         report.overlaps += course.acts.overlaps()?;
         report.handovers += spans.len();
+        report.disturbed += course.disturbed;
         failed |= report.overlaps > 0;
         report.kinds.insert(kind.name(), Spans::of(spans));
     }
@@ -119,6 +123,8 @@ struct Course<'a> {
     lease: String,
     options: Vec<String>,
     acts: ActLog,
+    /// Rounds in which the holder lost its lease before anything was done to it.
+    disturbed: u32,
     _directory: tempfile::TempDir,
 }
 
@@ -145,6 +151,7 @@ impl<'a> Course<'a> {
             lease: format!("bench-failover-{}-{:08x}", kind.name(), fastrand::u32(..)),
             options,
             acts: ActLog::create(&directory.path().join("acts"))?,
+            disturbed: 0,
             _directory: directory,
         })
     }
@@ -154,14 +161,25 @@ impl<'a> Course<'a> {
         let mut holder = self.start().await?;
         let mut term = self.first_act_after(0).await?.0;
         let mut spans = Vec::new();
-        for _ in 0..rounds {
+        while spans.len() < rounds as usize {
             let mut standby = self.start().await?;
-            standby.contestant.until_event("waiting").await?;
-            tokio::time::sleep(SETTLE.mul_f64(1.0 + fastrand::f64())).await;
+            let waits = standby.contestant.until_one_of(&["waiting", "acquired"]).await? == "waiting";
+            if waits {
+                tokio::time::sleep(SETTLE.mul_f64(1.0 + fastrand::f64())).await;
+            }
+            // A stall of the machine can cost a holder its lease before anything was done to it.
+            let undisturbed = waits && self.acts.look()?.range(term + 1..).next().is_none();
             let event = micros_now();
             holder.suffer(self.kind);
             let (next, first) = self.first_act_after(term).await?;
-            spans.push(first.saturating_sub(event));
+            if undisturbed && first > event {
+                spans.push(first - event);
+            } else {
+                self.disturbed += 1;
+                if self.disturbed > rounds {
+                    return Err(Failure::Failed("holders lose their leases by themselves here".into()));
+                }
+            }
             holder.recover(self.kind).await;
             (holder, term) = (standby, next);
         }
@@ -242,6 +260,12 @@ fn print(report: &Report) {
         });
     }
     table.print();
+    if report.disturbed > 0 {
+        output::line(format_args!(
+            "rounds left out because a holder lost its lease by itself: {}",
+            report.disturbed
+        ));
+    }
     output::line(format_args!("two acted at once: {} of {} hand-overs", report.overlaps, report.handovers));
     for note in &report.notes {
         output::line(format_args!("note: {note}"));
