@@ -36,7 +36,12 @@ impl Schema for SqliteStore {
 
     async fn verify_schema(&self) -> Result<(), StoreError> {
         let (store, known) = (self.label().to_owned(), self.statements().newest());
-        match self.run(|database| version(&database.connection, &database.statements)).await? {
+        // In one transaction, and so by one snapshot: a migration that is done meanwhile must not look like damage.
+        let look = |database: &mut Database| {
+            let snapshot = database.connection.transaction()?;
+            version(&snapshot, &database.statements)
+        };
+        match self.run(look).await? {
             0 => Err(StoreError::SchemaMissing { store }),
             found if found < known => Err(StoreError::SchemaOlder { store, found, known }),
             found if found > known => Err(StoreError::SchemaNewer { store, found, known }),
@@ -71,12 +76,13 @@ fn bring_up(writing: &Writing<'_>) -> Result<Result<Migrated, Newer>, Fault> {
 
 /// The version of a schema that is whole; 0 when there is none. Of a newer one, only its version is known.
 fn version(connection: &Connection, statements: &Statements) -> Result<u32, Fault> {
+    // The tables first: a statement that fails for want of its table takes no snapshot.
+    let mut statement = connection.prepare(&statements.tables_list)?;
+    let found = statement.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
     let version = noted_version(connection, statements)?;
     if version > statements.newest() {
         return Ok(version);
     }
-    let mut statement = connection.prepare(&statements.tables_list)?;
-    let found = statement.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
     let [schema, rest @ ..] = &statements.tables;
     if version == 0 && !rest.iter().any(|table| found.contains(table)) {
         return Ok(0);
