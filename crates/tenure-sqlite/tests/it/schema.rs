@@ -123,3 +123,22 @@ async fn a_dropped_store_leaves_no_log_behind() {
     drop(clone);
     assert!(!log.exists());
 }
+
+/// Whoever looks while another one migrates sees the schema before or after, never half of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s39_a_look_during_a_migration_finds_no_damage() {
+    for _ in 0..40 {
+        let file = SqliteFile::nothing_yet();
+        let (migrating, looking) = (file.connect().await, file.connect().await);
+        let look = tokio::spawn(async move {
+            loop {
+                match looking.verify_schema().await {
+                    Ok(()) => return,
+                    Err(error) => assert!(matches!(error, StoreError::SchemaMissing { .. }), "{error}"),
+                }
+            }
+        });
+        migrating.migrate().await.unwrap();
+        look.await.unwrap();
+    }
+}
