@@ -14,6 +14,7 @@
 //! | [`lease`] | names, terms, the pure decisions of a store, a holder and a contender |
 //! | [`contract`] | what a backend implements: [`LeaseStore`](contract::LeaseStore) and friends |
 //! | [`hash`] | numbers for locks that have no names |
+//! | [`outbox`] | messages, what becomes of them, and the pure decisions of a relay and of an inbox |
 //! | [`registry`] | what kind of work a lock's name stands for |
 //! | [`memory`] | the in-memory backend, for tests and single processes |
 
@@ -25,6 +26,7 @@ pub mod lease;
 pub mod memory;
 pub mod mutation;
 pub mod naming;
+pub mod outbox;
 pub mod registry;
 pub mod time;
 

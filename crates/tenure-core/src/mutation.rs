@@ -33,11 +33,29 @@ pub enum Rule {
     DoubtKeepsPresence,
     /// A renewal that arrives after a later one is refused; off: it takes effect.
     RenewalsInOrder,
+    /// A source whose message failed delivers nothing more before that failure was recorded; off: it goes on.
+    LaneStops,
+    /// A look that was under way when a row was settled cannot bring it back; off: it can.
+    BuryUntilLooked,
+    /// A source that is being drained is read from its head again and again; off: only from where it was read to.
+    LookFromHead,
+    /// An outcome whose record had no answer is recorded again; off: it is forgotten.
+    RecordAgain,
+    /// An attempt is recorded only as the next one of a pending row; off: whatever the row is.
+    RecordNextAttempt,
+    /// A dead message that halts its source holds it back; off: the source goes on.
+    HaltHolds,
+    /// An inbox remembers what it accepted; off: everything is fresh.
+    InboxRemembers,
+    /// A message is delivered only once it is committed; off: as soon as it is inserted.
+    OnlyCommitted,
+    /// Retention leaves alone what is not finished; off: age is enough.
+    SweepOnlyFinished,
 }
 
 impl Rule {
     /// Every rule there is.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 22] = [
         Self::TrustFromStart,
         Self::Fence,
         Self::StoreClock,
@@ -51,6 +69,15 @@ impl Rule {
         Self::EvidenceNamesSession,
         Self::DoubtKeepsPresence,
         Self::RenewalsInOrder,
+        Self::LaneStops,
+        Self::BuryUntilLooked,
+        Self::LookFromHead,
+        Self::RecordAgain,
+        Self::RecordNextAttempt,
+        Self::HaltHolds,
+        Self::InboxRemembers,
+        Self::OnlyCommitted,
+        Self::SweepOnlyFinished,
     ];
 }
 

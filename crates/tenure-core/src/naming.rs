@@ -75,7 +75,17 @@ impl Naming {
 }
 
 /// Every table a statement may name.
-const TABLES: [&str; 4] = ["leases", "lease_history", "audit", "schema"];
+const TABLES: [&str; 9] = [
+    "leases",
+    "lease_history",
+    "audit",
+    "schema",
+    "outbox",
+    "outbox_pending",
+    "outbox_attempts",
+    "outbox_dead",
+    "inbox",
+];
 
 #[cfg(test)]
 mod tests {

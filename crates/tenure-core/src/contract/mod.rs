@@ -5,15 +5,19 @@
 mod admin;
 mod capabilities;
 mod lease_store;
+mod outbox;
 mod presence;
 mod registry;
 mod schema;
 mod session_locks;
+mod sink;
 
 pub use admin::LeaseAdmin;
 pub use capabilities::Capabilities;
 pub use lease_store::LeaseStore;
+pub use outbox::{EnqueueError, OutboxAdmin, OutboxStore, Wakeup};
 pub use presence::{Presence, PresenceSession, Raise, Watch};
 pub use registry::LeaseRegistry;
 pub use schema::{Migrated, Schema};
 pub use session_locks::{SessionLock, SessionLocks};
+pub use sink::Sink;

@@ -23,6 +23,13 @@ const PING_MIN: Duration = Duration::from_millis(50);
 #[error("{0}")]
 pub struct SettingsError(String);
 
+impl SettingsError {
+    /// The error with this message, unless what must hold holds.
+    pub(crate) fn unless(holds: bool, message: impl FnOnce() -> String) -> Result<(), Self> {
+        if holds { Ok(()) } else { Err(Self(message())) }
+    }
+}
+
 /// How a lease is held and waited for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseSettings {
@@ -141,7 +148,7 @@ impl PresenceSettings {
 }
 
 fn check(holds: bool, message: impl FnOnce() -> String) -> Result<(), SettingsError> {
-    if holds { Ok(()) } else { Err(SettingsError(message())) }
+    SettingsError::unless(holds, message)
 }
 
 #[cfg(test)]

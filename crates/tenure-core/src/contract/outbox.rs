@@ -1,0 +1,102 @@
+//! The outbox of a store: what a relay and an operator need of it.
+//!
+//! Enqueueing belongs to the user's own transaction, and so to each backend's own types; what stands here is the rest,
+//! which no driver's type may enter.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::error::StoreError;
+use crate::id::NodeName;
+use crate::lease::Fence;
+use crate::outbox::{
+    Body, Details, Enqueued, Filter, Limits, Look, MessageError, MessageId, NewMessage, Outcome, Page,
+    Recorded, Retention, RowId, Selection, Stats, Summary, Swept,
+};
+
+/// The tables of the outbox.
+///
+/// An error means that the outcome is unknown. Every method is safe to repeat, and runs to its end or leaves nothing half
+/// done when its future is dropped.
+#[async_trait]
+pub trait OutboxStore: Send + Sync + fmt::Debug {
+    /// Enqueues messages in a transaction of its own: all or none. For tools; a service enqueues in the transaction of
+    /// the data that its messages speak of.
+    async fn enqueue(&self, messages: &[NewMessage], limits: &Limits) -> Result<Vec<Enqueued>, EnqueueError>;
+
+    /// What is pending, by one snapshot. Changes nothing.
+    async fn look(&self, look: &Look) -> Result<Page, StoreError>;
+
+    /// The payload of a row that was too large to be carried along; `None` when the row is gone, or has not exactly one.
+    async fn load(&self, id: RowId) -> Result<Option<Body>, StoreError>;
+
+    /// Records attempts, if the relay is in office; all in one transaction with the check of its fence. An attempt is
+    /// recorded only if its number is the next one of a row that is pending.
+    async fn record(
+        &self,
+        office: Option<&Fence>,
+        node: &NodeName,
+        outcomes: &[Outcome],
+    ) -> Result<Recorded, StoreError>;
+
+    /// One bounded step of deleting what is old enough, from `resume` on, if the sweeper is in office.
+    async fn sweep(
+        &self,
+        office: Option<&Fence>,
+        retention: &Retention,
+        resume: Option<i64>,
+    ) -> Result<Swept, StoreError>;
+
+    /// Opens what wakes a relay when something was committed, where the store has such a thing.
+    async fn listen(&self) -> Result<Option<Arc<dyn Wakeup>>, StoreError> {
+        Ok(None)
+    }
+}
+
+/// What wakes a relay. A wake-up is a hint: with all of them lost everything is delivered, only later.
+#[async_trait]
+pub trait Wakeup: Send + Sync + fmt::Debug {
+    /// Asks to be woken, or not to be. Answers at once; takes effect as soon as it can. Whoever enqueued before it took
+    /// effect wakes nobody, so the relay looks again afterwards; [`Wakeup::hint`] answers once when it has taken effect.
+    fn arm(&self, on: bool);
+
+    /// Waits for a hint. An error means that no further hint will come from this value. Safe to drop and call again.
+    async fn hint(&self) -> Result<(), StoreError>;
+}
+
+/// Seeing and steering the outbox. Every change is written to the audit table in the same transaction.
+#[async_trait]
+pub trait OutboxAdmin: Send + Sync + fmt::Debug {
+    /// The outbox in numbers.
+    async fn stats(&self) -> Result<Stats, StoreError>;
+
+    /// Messages, the newest first.
+    async fn list(&self, selection: &Selection) -> Result<Vec<Summary>, StoreError>;
+
+    /// All about one message.
+    async fn show(&self, id: &MessageId) -> Result<Option<Details>, StoreError>;
+
+    /// How many messages of state dead `filter` stands for: what a retry or discard would change.
+    async fn count_dead(&self, filter: &Filter) -> Result<u64, StoreError>;
+
+    /// Makes dead messages pending again, at most `limit`, due at once and with a full budget of attempts. Answers which
+    /// ones it changed; of two who ask at once, each message is changed by one.
+    async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<MessageId>, StoreError>;
+
+    /// Decides that dead messages are not sent, at most `limit`. Answers like [`OutboxAdmin::retry`].
+    async fn discard(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<MessageId>, StoreError>;
+}
+
+/// A message was not enqueued.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EnqueueError {
+    /// There is something wrong with the message.
+    #[error(transparent)]
+    Message(#[from] MessageError),
+    /// The store gave no answer, or refused.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

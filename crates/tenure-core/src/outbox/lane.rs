@@ -1,0 +1,65 @@
+//! One source as the relay sees it: what was read, what is under way, what is not recorded yet.
+
+use std::collections::VecDeque;
+
+use super::{Place, Stored};
+use crate::time::Monotonic;
+
+/// A source with rows in memory.
+#[derive(Debug)]
+pub(super) struct Lane {
+    /// Read, in order, not under way.
+    pub(super) queue: VecDeque<Stored>,
+    /// Whether some of its rows are with the sink.
+    pub(super) flying: bool,
+    /// How many of its rows are held: queued, under way, or not recorded yet.
+    pub(super) held: usize,
+    /// How many of its outcomes are not recorded yet.
+    pub(super) unrecorded: usize,
+    /// It delivers nothing more before it was read again from its head: a row failed, or was settled elsewhere.
+    pub(super) closed: bool,
+    /// How far it was read.
+    pub(super) read_to: Option<Place>,
+    /// When it was last read from its head.
+    pub(super) read_from_head: Monotonic,
+    /// Whether the last look at it found fewer rows than it asked for.
+    pub(super) dry: bool,
+}
+
+impl Lane {
+    pub(super) fn new(now: Monotonic) -> Self {
+        Self {
+            queue: VecDeque::new(),
+            flying: false,
+            held: 0,
+            unrecorded: 0,
+            closed: false,
+            read_to: None,
+            read_from_head: now,
+            dry: false,
+        }
+    }
+
+    /// Whether it has something for the sink.
+    pub(super) fn is_ready(&self) -> bool {
+        !self.flying && !self.closed && !self.queue.is_empty()
+    }
+
+    /// Whether nothing about it is to be remembered any more.
+    pub(super) fn is_spent(&self) -> bool {
+        !self.flying && self.unrecorded == 0 && self.queue.is_empty() && (self.closed || self.dry)
+    }
+
+    /// Puts a row where it belongs: usually last, but a row that was committed late may belong before others.
+    pub(super) fn insert(&mut self, row: Stored) {
+        let place = row.place();
+        self.held += 1;
+        self.read_to = self.read_to.max(Some(place));
+        if self.queue.back().is_none_or(|last| last.place() < place) {
+            self.queue.push_back(row);
+            return;
+        }
+        let at = self.queue.partition_point(|queued| queued.place() < place);
+        self.queue.insert(at, row);
+    }
+}

@@ -1,0 +1,129 @@
+//! What the relay asks the store for, and what it gets: rows that are pending, source by source.
+//!
+//! A look never goes by a cursor alone (law 7). It visits sources in rotation, and the rows of a source from its head;
+//! `after` only spares the store the rows that the relay holds already, and is left out again and again, so that a row
+//! that was committed late is seen all the same.
+
+use super::{Body, Sequence};
+use crate::time::StoreTime;
+
+/// The row's number in the outbox. Says nothing about order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RowId(pub i64);
+
+/// Where a row stands in its source: by its sequence, and by its number among equal ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// The sequence that the sender gave.
+    pub sequence: Sequence,
+    /// The row's number.
+    pub id: RowId,
+}
+
+/// One look at what is pending. The store answers all of it by one snapshot.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Look {
+    /// More rows of sources that the relay knows.
+    pub lanes: Vec<LaneLook>,
+    /// Sources that it does not know yet.
+    pub discover: Option<Discover>,
+    /// Rows without a source.
+    pub unordered: Option<UnorderedLook>,
+}
+
+/// More rows of one source, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaneLook {
+    /// The source.
+    pub source: String,
+    /// Only rows after this place; `None` from the head on.
+    pub after: Option<Place>,
+    /// How many at most.
+    pub limit: u32,
+}
+
+/// Further sources, in the order of their bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Discover {
+    /// Only sources after this one; `None` from the first on.
+    pub after: Option<String>,
+    /// How many sources to visit at most, parked ones included.
+    pub sources: u32,
+    /// How many rows of each source at most. None of one whose head is not due yet.
+    pub rows_each: u32,
+    /// Sources to leave out.
+    pub except: Vec<String>,
+}
+
+/// Rows without a source that are due, in the order in which they became due.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnorderedLook {
+    /// Only rows after this moment and number; `None` from the first on.
+    pub after: Option<(StoreTime, RowId)>,
+    /// How many at most.
+    pub limit: u32,
+}
+
+/// The answer to a look.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page {
+    /// The store's time.
+    pub now: StoreTime,
+    /// The rows; those of one source in their order.
+    pub rows: Vec<Stored>,
+    /// The last source visited, when there may be more; `None` when the rotation has come to its end or none was asked.
+    pub more_after: Option<String>,
+    /// When the earliest of what was seen and is not due will be due.
+    pub next_due: Option<StoreTime>,
+}
+
+/// The name under which a row's contents came back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// The payload.
+    Body(Body),
+    /// There is one, too large to be carried along: it is loaded when its turn has come.
+    Large,
+    /// The row has none, or two.
+    Unclear(&'static str),
+}
+
+/// A pending row as it stands in the tables, unchecked: anyone may have inserted it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// Its number.
+    pub id: RowId,
+    /// The message's id, which should be a UUID.
+    pub message_id: String,
+    /// What orders it, as the queue has it: `None` also for a source that cannot be one.
+    pub lane: Option<String>,
+    /// What orders it, as it was inserted.
+    pub source: Option<String>,
+    /// Where it stands in its source.
+    pub sequence: Sequence,
+    /// Where it goes.
+    pub topic: String,
+    /// What it is.
+    pub kind: String,
+    /// What it says.
+    pub body: Found,
+    /// What the payload is written in.
+    pub content_type: Option<String>,
+    /// Its headers, which should be an object of JSON.
+    pub headers: Option<String>,
+    /// When it was enqueued.
+    pub created_at: StoreTime,
+    /// When it is due.
+    pub due_at: StoreTime,
+    /// How many attempts were made.
+    pub attempts: u32,
+    /// How many of them an operator's retry has forgiven: they no longer count against the budget.
+    pub forgiven: u32,
+}
+
+impl Stored {
+    /// Where it stands in its source.
+    pub fn place(&self) -> Place {
+        Place { sequence: self.sequence, id: self.id }
+    }
+}

@@ -1,0 +1,56 @@
+//! The outbox: messages written in the transaction of the data they speak of, and delivered afterwards.
+//!
+//! ```text
+//!   enqueue (the user's own transaction)
+//!      │
+//!      ▼                  success
+//!   pending ─────────────────────────────▶ dispatched
+//!    │  ▲ ▲
+//!    │  │ └── transient: again after a backoff, the source waits in order
+//!    │  │
+//!    │  └── retry (an operator, audited)
+//!    ▼                                    discard (an operator, audited)
+//!   dead ────────────────────────────────▶ discarded
+//! ```
+//!
+//! **What it promises.** A message is delivered only if its row was committed, at least once, and those of one source one
+//! after another in their order, through retries and changes of relay. Effects are made once by the receiver's inbox, in
+//! the same transaction as its own writes. **What it does not:** no order among sources, and none at all among messages
+//! without a source.
+//!
+//! Decisions stand here, without I/O: what may be enqueued ([`NewMessage`]), what a row means ([`decode`]), when to try
+//! again ([`RetryPolicy`]), what to read, deliver and record next ([`Drain`]), and when to look again ([`Pace`]).
+
+mod admin;
+mod decode;
+mod drain;
+#[cfg(test)]
+mod drain_tests;
+mod health;
+mod ids;
+mod inbox;
+mod lane;
+mod look;
+mod message;
+mod outcome;
+mod pace;
+mod retention;
+mod retry;
+mod settings;
+
+pub use admin::{Attempt, Details, Filter, LIST_MAX, Selection, State, Stats, Summary};
+pub use decode::{Poison, decode};
+pub use drain::{Drain, Flight, Landing};
+pub use health::{Health, HealthThresholds, Level};
+pub use ids::{MessageId, deterministic_id};
+pub use inbox::{Accept, Consumer, InboxSettings, fingerprint};
+pub use look::{Discover, Found, LaneLook, Look, Page, Place, RowId, Stored, UnorderedLook};
+pub use message::{
+    Body, ENQUEUE_MAX, Enqueued, HEADERS_MAX_BYTES, Limits, Message, MessageError, NewMessage,
+    PAYLOAD_MAX_BYTES, SOURCE_MAX_BYTES, Sequence, TOPIC_MAX_BYTES, TYPE_MAX_BYTES,
+};
+pub use outcome::{Kind, Next, Outcome, REASON_MAX_BYTES, Recorded, Verdict, shorten};
+pub use pace::Pace;
+pub use retention::{Retention, Swept};
+pub use retry::RetryPolicy;
+pub use settings::{OnDead, RelaySettings};
