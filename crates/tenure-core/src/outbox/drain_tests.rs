@@ -1,1 +1,260 @@
+//! The drain by itself: order, holding, closing, and what a look that was under way may not bring back.
 
+use std::time::Duration;
+
+use super::*;
+use crate::time::{Monotonic, StoreTime};
+
+fn at(millis: u64) -> Monotonic {
+    Monotonic::from_origin(Duration::from_millis(millis))
+}
+
+fn row(id: i64, source: Option<&str>) -> Stored {
+    Stored {
+        id: RowId(id),
+        message_id: format!("00000000-0000-0000-0000-{id:012}"),
+        lane: source.map(Into::into),
+        source: source.map(Into::into),
+        sequence: Sequence::default(),
+        topic: "t".into(),
+        kind: "k".into(),
+        body: Found::Body(Body::Text(String::new())),
+        content_type: None,
+        headers: None,
+        created_at: StoreTime::from_micros(0),
+        due_at: StoreTime::from_micros(0),
+        attempts: 0,
+        forgiven: 0,
+    }
+}
+
+fn page(rows: Vec<Stored>) -> Page {
+    Page { now: StoreTime::from_micros(1_000_000), rows, more_after: None, next_due: None }
+}
+
+fn ids(rows: &[Stored]) -> Vec<i64> {
+    rows.iter().map(|row| row.id.0).collect()
+}
+
+fn land(drain: &mut Drain, flight: Flight, verdicts: &[Verdict]) {
+    let mut rows = flight.rows;
+    let untried = rows.split_off(verdicts.len());
+    let landings = rows
+        .iter()
+        .zip(verdicts)
+        .map(|(row, verdict)| Landing {
+            id: row.id,
+            attempt: row.attempts + 1,
+            forgiven: row.forgiven,
+            verdict: verdict.clone(),
+            took: Duration::ZERO,
+        })
+        .collect();
+    drain.landed(flight.lane, landings, untried, || 0.5);
+}
+
+fn record_all(drain: &mut Drain, now: Monotonic) -> Vec<Outcome> {
+    let outcomes = drain.next_record().unwrap();
+    let applied = outcomes.iter().map(|outcome| outcome.id).collect();
+    assert!(drain.recorded(outcomes.clone(), Recorded::Applied(applied), now));
+    outcomes
+}
+
+fn started(settings: RelaySettings, rows: Vec<Stored>) -> Drain {
+    let mut drain = Drain::new(settings);
+    drain.look(true, at(0)).unwrap();
+    drain.looked(page(rows), at(0));
+    drain
+}
+
+#[test]
+fn one_source_flies_once_at_a_time_and_in_order() {
+    let settings = RelaySettings { run: 2, ..RelaySettings::default() };
+    let mut drain = started(settings, vec![row(3, Some("a")), row(1, Some("a")), row(2, Some("a"))]);
+    let first = drain.next_flight(1).unwrap();
+    assert_eq!(ids(&first.rows), [1, 2]);
+    assert!(drain.next_flight(1).is_none());
+    land(&mut drain, first, &[Verdict::Accepted, Verdict::Accepted]);
+    // The next one goes before the first ones are recorded.
+    assert_eq!(ids(&drain.next_flight(1).unwrap().rows), [3]);
+}
+
+#[test]
+fn sources_fly_side_by_side_up_to_the_limit() {
+    let settings = RelaySettings { concurrency: 2, ..RelaySettings::default() };
+    let mut drain =
+        started(settings, ["a", "b", "c"].iter().zip(1..).map(|(s, id)| row(id, Some(s))).collect());
+    assert!(drain.next_flight(1).is_some() && drain.next_flight(1).is_some());
+    assert!(drain.next_flight(1).is_none());
+}
+
+#[test]
+fn s44_a_failure_closes_its_source_and_lets_others_flow() {
+    let mut drain =
+        started(RelaySettings::default(), vec![row(1, Some("a")), row(2, Some("a")), row(3, Some("b"))]);
+    let (a, b) = (drain.next_flight(1).unwrap(), drain.next_flight(1).unwrap());
+    let (a, b) = if a.lane.as_deref() == Some("a") { (a, b) } else { (b, a) };
+    land(&mut drain, a, &[Verdict::transient("no")]);
+    assert!(
+        drain.next_flight(1).is_none(),
+        "nothing of the failed source flies before its failure is recorded"
+    );
+    land(&mut drain, b, &[Verdict::Accepted]);
+    let outcomes = record_all(&mut drain, at(1));
+    assert_eq!(outcomes.len(), 2);
+    assert_eq!(outcomes[0].next, Next::Again { after: Duration::from_millis(500) });
+    assert_eq!(drain.next_due(), Some(at(501)));
+    assert_eq!(drain.held(), 0);
+}
+
+#[test]
+fn a_look_that_was_under_way_brings_back_neither_the_failed_row_nor_what_follows_it() {
+    let mut drain = started(RelaySettings::default(), vec![row(1, Some("a")), row(2, Some("a"))]);
+    let flight = drain.next_flight(1).unwrap();
+    drain.look(true, at(10)).unwrap();
+    land(&mut drain, flight, &[Verdict::transient("no")]);
+    record_all(&mut drain, at(11));
+    // The look's snapshot is from before the record: the head still seems due.
+    assert_eq!(drain.looked(page(vec![row(1, Some("a")), row(2, Some("a"))]), at(12)), 0);
+    assert!(drain.next_flight(1).is_none());
+    // A later look sees the truth.
+    drain.look(true, at(600)).unwrap();
+    let mut again = row(1, Some("a"));
+    again.attempts = 1;
+    assert_eq!(drain.looked(page(vec![again, row(2, Some("a"))]), at(601)), 2);
+}
+
+#[test]
+fn a_look_that_was_under_way_does_not_bring_back_what_was_delivered() {
+    let mut drain = started(RelaySettings::default(), vec![row(1, Some("a")), row(2, None)]);
+    let flights = [drain.next_flight(1).unwrap(), drain.next_flight(1).unwrap()];
+    drain.look(true, at(10)).unwrap();
+    for flight in flights {
+        land(&mut drain, flight, &[Verdict::Accepted]);
+    }
+    record_all(&mut drain, at(11));
+    assert_eq!(drain.looked(page(vec![row(1, Some("a")), row(2, None)]), at(12)), 0);
+    assert_eq!(drain.held(), 0);
+}
+
+#[test]
+fn a_row_that_was_committed_late_takes_its_place() {
+    let settings = RelaySettings { run: 1, ..RelaySettings::default() };
+    let mut drain = started(settings, vec![row(5, Some("a")), row(7, Some("a"))]);
+    let flight = drain.next_flight(1).unwrap();
+    let look = drain.look(true, at(2_000)).unwrap();
+    assert_eq!(look.lanes[0].after, None, "a busy source is read from its head again and again");
+    drain.looked(page(vec![row(5, Some("a")), row(6, Some("a")), row(7, Some("a"))]), at(2_001));
+    land(&mut drain, flight, &[Verdict::Accepted]);
+    assert_eq!(ids(&drain.next_flight(1).unwrap().rows), [6]);
+}
+
+#[test]
+fn a_row_that_is_not_due_holds_back_what_follows_it() {
+    let mut delayed = row(2, Some("a"));
+    delayed.due_at = StoreTime::from_micros(1_400_000);
+    let mut drain = started(RelaySettings::default(), vec![row(1, Some("a")), delayed, row(3, Some("a"))]);
+    assert_eq!(ids(&drain.next_flight(1).unwrap().rows), [1]);
+    assert_eq!(drain.next_due(), Some(at(400)));
+}
+
+#[test]
+fn s45_a_dead_message_lets_its_source_go_on_or_halts_it() {
+    for (on_dead, flies) in [(OnDead::Skip, true), (OnDead::Halt, false)] {
+        let settings = RelaySettings { on_dead, run: 1, ..RelaySettings::default() };
+        let mut drain = started(settings, vec![row(1, Some("a")), row(2, Some("a"))]);
+        let flight = drain.next_flight(1).unwrap();
+        land(&mut drain, flight, &[Verdict::rejected("never")]);
+        assert_eq!(drain.next_flight(1).is_some(), flies);
+        assert_eq!(drain.next_record().unwrap()[0].next, Next::Dead { halt: !flies });
+    }
+}
+
+#[test]
+fn b15_the_budget_is_counted_from_the_last_forgiven_attempt() {
+    let next = |attempts, forgiven| {
+        let mut row = row(1, None);
+        (row.attempts, row.forgiven) = (attempts, forgiven);
+        let mut drain = started(RelaySettings::default(), vec![row]);
+        let flight = drain.next_flight(1).unwrap();
+        land(&mut drain, flight, &[Verdict::transient("no")]);
+        drain.next_record().unwrap().remove(0)
+    };
+    assert!(matches!(next(8, 0).next, Next::Again { .. }));
+    let last = next(9, 0);
+    assert_eq!((last.next, last.attempt), (Next::Dead { halt: false }, 10));
+    assert_eq!(last.reason.as_deref(), Some("gave up after 10 attempts: no"));
+    assert!(matches!(next(10, 10).next, Next::Again { .. }));
+}
+
+#[test]
+fn a_record_without_an_answer_is_made_again() {
+    let mut drain = started(RelaySettings::default(), vec![row(1, None)]);
+    let flight = drain.next_flight(1).unwrap();
+    land(&mut drain, flight, &[Verdict::Accepted]);
+    let outcomes = drain.next_record().unwrap();
+    drain.record_failed(outcomes.clone());
+    assert!(!drain.is_settled());
+    assert_eq!(drain.next_record().unwrap(), outcomes);
+}
+
+#[test]
+fn s41_a_fenced_record_ends_the_relay() {
+    let mut drain = started(RelaySettings::default(), vec![row(1, None)]);
+    let flight = drain.next_flight(1).unwrap();
+    land(&mut drain, flight, &[Verdict::Accepted]);
+    let outcomes = drain.next_record().unwrap();
+    assert!(!drain.recorded(outcomes, Recorded::Fenced, at(1)));
+}
+
+#[test]
+fn s42_what_another_relay_settled_is_read_anew() {
+    let settings = RelaySettings { run: 1, ..RelaySettings::default() };
+    let mut drain = started(settings, vec![row(1, Some("a")), row(2, Some("a")), row(3, Some("a"))]);
+    let flight = drain.next_flight(1).unwrap();
+    land(&mut drain, flight, &[Verdict::Accepted]);
+    let outcomes = drain.next_record().unwrap();
+    let flying = drain.next_flight(1).unwrap();
+    assert!(drain.recorded(outcomes, Recorded::Applied(Vec::new()), at(1)));
+    land(&mut drain, flying, &[Verdict::Accepted]);
+    assert!(drain.next_flight(1).is_none(), "the rest of this source is old news");
+}
+
+#[test]
+fn a_shutdown_begins_nothing_and_records_what_has_ended() {
+    let settings = RelaySettings { run: 1, ..RelaySettings::default() };
+    let mut drain = started(settings, vec![row(1, Some("a")), row(2, Some("a"))]);
+    let flight = drain.next_flight(1).unwrap();
+    drain.stop();
+    assert!(!drain.is_settled());
+    land(&mut drain, flight, &[Verdict::Accepted]);
+    assert!(drain.next_flight(1).is_none() && drain.look(true, at(5_000)).is_none());
+    assert_eq!(record_all(&mut drain, at(1)).len(), 1);
+    assert!(drain.is_settled());
+}
+
+#[test]
+fn memory_is_bounded_whatever_the_store_holds() {
+    let settings = RelaySettings { read_ahead: 8, ..RelaySettings::default() };
+    let mut drain = Drain::new(settings);
+    let mut id = 0;
+    for round in 0..50 {
+        let Some(look) = drain.look(true, at(round * 10)) else { break };
+        let each = look.discover.as_ref().map_or(0, |discover| discover.rows_each);
+        let mut rows: Vec<_> = (0..each).map(|n| row(1_000 + i64::from(n), Some("a"))).collect();
+        for _ in 0..look.unordered.as_ref().map_or(0, |look| look.limit) {
+            id += 1;
+            rows.push(row(id, None));
+        }
+        drain.looked(page(rows), at(round * 10));
+    }
+    assert!(drain.held() <= 3 * 8, "{}", drain.held());
+}
+
+#[test]
+fn withheld_rows_burn_no_attempt() {
+    let mut drain = started(RelaySettings::default(), vec![row(1, Some("a")), row(2, Some("a"))]);
+    let flight = drain.next_flight(1).unwrap();
+    land(&mut drain, flight, &[Verdict::transient("no"), Verdict::Withheld]);
+    assert_eq!(drain.next_record().unwrap().len(), 1);
+}

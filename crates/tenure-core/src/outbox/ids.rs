@@ -44,7 +44,7 @@ impl fmt::Display for MessageId {
 }
 
 /// What our UUIDs of version 5 are made under.
-const DISPATCHES: Uuid = Uuid::from_u128(0x6d1c_3f0e_9d5b_4f7a_8f2e_74656e757265);
+const DISPATCHES: Uuid = Uuid::from_u128(0x6d1c_3f0e_9d5b_4f7a_8f2e_7465_6e75_7265);
 
 /// The id of what a process sends: the same for the same source, version and index, for ever. A producer that replays
 /// enqueues nothing twice.

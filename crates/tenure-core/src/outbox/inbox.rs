@@ -51,7 +51,7 @@ pub enum Accept {
 
 /// What stands for a message's content, by which a duplicate is told from another message under the same id.
 pub fn fingerprint(message: &Message) -> Uuid {
-    const CONTENTS: Uuid = Uuid::from_u128(0x0f1b_7f2c_53f8_4c0d_9a6e_74656e757265);
+    const CONTENTS: Uuid = Uuid::from_u128(0x0f1b_7f2c_53f8_4c0d_9a6e_7465_6e75_7265);
     let mut bytes = Vec::with_capacity(message.body.as_bytes().len() + 64);
     for part in [message.topic.as_bytes(), message.kind.as_bytes(), message.body.as_bytes()] {
         // With its length before it, no two lists of parts have the same bytes.

@@ -52,9 +52,31 @@ impl Body {
     }
 }
 
-/// Whether a text is JSON. Bounded in depth by the parser.
+/// How deep JSON may be nested: what most parsers of receivers accept.
+const JSON_DEPTH_MAX: usize = 128;
+
+/// Whether a text is JSON that a receiver can read.
 pub(super) fn is_json(text: &str) -> bool {
-    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+    depth(text) <= JSON_DEPTH_MAX && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+}
+
+/// How deep brackets are nested outside of strings.
+fn depth(text: &str) -> usize {
+    let (mut deepest, mut open, mut quoted, mut escaped) = (0usize, 0usize, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b'[' | b'{' if !quoted => {
+                open += 1;
+                deepest = deepest.max(open);
+            }
+            b']' | b'}' if !quoted => open = open.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
 }
 
 /// Where a message stands in its source: the version of what sent it, and the index within that version. Messages with
@@ -395,6 +417,9 @@ mod tests {
         assert!(refusal(&NewMessage::json("t", "k", "{")).contains("JSON"));
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
         assert!(refusal(&NewMessage::json("t", "k", deep)).contains("JSON"));
+        let flat = r#"["[[[", "\"[", {"a": "}"}]"#;
+        assert_eq!(depth(flat), 2);
+        assert!(is_json(flat));
     }
 
     #[test]
