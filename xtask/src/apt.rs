@@ -18,6 +18,8 @@ const NEEDS: &[Need] = &[
     Need { package: "postgresql", present: || postgres_bin().is_some() },
     Need { package: "openssl", present: || find_program("openssl").is_some() },
     Need { package: "pgbouncer", present: || find_program("pgbouncer").is_some() },
+    // A user's own way to a SQLite file: the tests insert messages with it.
+    Need { package: "sqlite3", present: || find_program("sqlite3").is_some() },
 ];
 
 /// What to do about missing packages.

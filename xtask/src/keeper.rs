@@ -1,7 +1,7 @@
 //! The process that owns the servers.
 //!
 //! ```text
-//!   cargo xtask test ──stdin (held open)──▶ keeper ──▶ postgres, pgbouncer
+//!   cargo xtask test ──stdin (held open)──▶ keeper ──▶ postgres (twice), pgbouncer
 //!        │  ◀──────stdout (what runs)──────   │
 //!        ▼ ends, panics, ctrl-c, SIGKILL      ▼ sees the end of its stdin: stops the servers, removes their files
 //! ```
@@ -74,6 +74,12 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     say(&Report::Directory(scratch.path().display().to_string()))?;
     let postgres =
         Account::for_servers().and_then(|account| Postgres::start(scratch.path(), account, durability));
+    // A second server, for the one test that crashes it: the others must not notice.
+    let chaos = Account::for_servers().and_then(|account| {
+        let folder = scratch.path().join("chaos");
+        account.make_dir(&folder)?;
+        Postgres::start(&folder, account, durability)
+    });
     let pgbouncer = match &postgres {
         Ok(postgres) => {
             Account::for_servers().and_then(|account| PgBouncer::start(scratch.path(), account, postgres))
@@ -87,6 +93,10 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
             say_variable("TENURE_TEST_POSTGRES_AUTH_URL", server.auth_url())?;
         }
         Err(reason) => say_missing("Postgres", reason)?,
+    }
+    match &chaos {
+        Ok(server) => say_variable("TENURE_TEST_CHAOS_POSTGRES_URL", server.url())?,
+        Err(reason) => eprintln!("xtask: no second Postgres for the test that crashes it: {reason}"),
     }
     match &pgbouncer {
         Ok(server) => {

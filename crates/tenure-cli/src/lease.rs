@@ -11,7 +11,7 @@ use tenure::core::time::StoreTime;
 
 use crate::args::{Global, LeaseCommand};
 use crate::output::{self, Failure, Table};
-use crate::store;
+use crate::{store, user};
 
 pub(crate) async fn lease(global: &Global, command: &LeaseCommand) -> Result<ExitCode, Failure> {
     let url = store::database_url(global)?;
@@ -30,7 +30,7 @@ pub(crate) async fn lease(global: &Global, command: &LeaseCommand) -> Result<Exi
         }
         LeaseCommand::Release { force, by, .. } => {
             let Some(name) = name else { return Err(Failure::Usage("no lease named".into())) };
-            let by = by.clone().unwrap_or_else(user);
+            let by = by.clone().unwrap_or_else(user::name);
             release(admin.as_ref(), &name, &by, *force, global.json).await
         }
     }
@@ -77,7 +77,7 @@ impl Row {
     }
 }
 
-fn state(record: &LeaseRecord, now: StoreTime) -> &'static str {
+pub(crate) fn state(record: &LeaseRecord, now: StoreTime) -> &'static str {
     match (record.released_at, record.revoked_at) {
         (Some(_), _) => "released",
         (None, _) if !record.is_held(now) => "expired",
@@ -180,14 +180,7 @@ async fn release(
     Ok(if outcome == Revoke::NotHeld { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
-fn user() -> String {
-    let named =
-        ["USER", "LOGNAME"].iter().find_map(|key| std::env::var(key).ok()).filter(|name| !name.is_empty());
-    let listed = || nix::unistd::User::from_uid(nix::unistd::getuid()).ok().flatten().map(|user| user.name);
-    named.or_else(listed).unwrap_or_else(|| format!("uid {}", nix::unistd::getuid()))
-}
-
-fn ago(at: StoreTime, now: StoreTime) -> String {
+pub(crate) fn ago(at: StoreTime, now: StoreTime) -> String {
     let span = Duration::from_secs(at.until(now).as_secs());
     format!("{} ago", humantime::format_duration(span))
 }

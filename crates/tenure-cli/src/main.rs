@@ -4,16 +4,23 @@ mod args;
 mod bench;
 mod lease;
 mod migrate;
+mod outbox;
 mod outlet;
 mod output;
+mod relay;
 mod run;
 mod secrets;
+mod send;
+mod signals;
+mod status;
 mod store;
+mod user;
 
 use std::io;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
+use tokio::runtime::Builder;
 use tracing_subscriber::EnvFilter;
 
 use self::args::{BenchCommand, Cli, Command, LogFormat};
@@ -34,9 +41,9 @@ fn work() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return output::usage(&error),
     };
-    log(cli.global.log);
-    let (json, runs) = (cli.global.json, matches!(cli.command, Command::Run(_)));
-    let outcome = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+    log(&cli);
+    let (json, runs) = (cli.global.json, matches!(cli.command, Command::Run(_) | Command::Relay(_)));
+    let outcome = match runtime(&cli.command).enable_all().build() {
         Ok(runtime) => {
             let outcome = runtime.block_on(dispatch(cli));
             // A thread that waits for a file lock must not hold up the exit.
@@ -55,6 +62,14 @@ fn work() -> ExitCode {
     output::told(code)
 }
 
+/// What carries messages in bulk uses what cores there are; all else is content with one thread.
+fn runtime(command: &Command) -> Builder {
+    match command {
+        Command::Relay(_) | Command::Bench(_) => Builder::new_multi_thread(),
+        _ => Builder::new_current_thread(),
+    }
+}
+
 /// A failure as programs see it: the last line of `run`, or the one object of any other command.
 fn told_to_programs(failure: &Failure, runs: bool) -> serde_json::Value {
     let code = if matches!(failure, Failure::Usage(_)) { 2 } else { 1 };
@@ -69,9 +84,17 @@ fn told_to_programs(failure: &Failure, runs: bool) -> serde_json::Value {
 async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
     let global = &cli.global;
     match cli.command {
+        Command::Send(args) => send::send(global, &args).await,
+        Command::Relay(args) => relay::relay(global, &args).await,
+        Command::Outbox(command) => outbox::outbox(global, &command).await,
+        Command::Status(args) => status::status(global, &args).await,
         Command::Run(args) => run::run(global, &args).await,
         Command::Lease(command) => lease::lease(global, &command).await,
         Command::Migrate(args) => migrate::migrate(global, &args).await,
+        Command::Bench(BenchCommand::Drain(args)) => bench::outbox::drain::drain(global, &args).await,
+        Command::Bench(BenchCommand::Enqueue(args)) => bench::outbox::enqueue::enqueue(global, &args).await,
+        Command::Bench(BenchCommand::Latency(args)) => bench::outbox::latency::latency(global, &args).await,
+        Command::Bench(BenchCommand::Parked(args)) => bench::outbox::parked::parked(global, &args).await,
         Command::Bench(BenchCommand::Failover(args)) => bench::failover::failover(global, &args).await,
         Command::Bench(BenchCommand::Idle(args)) => bench::idle::idle(global, &args).await,
         Command::Completions { shell } => {
@@ -82,12 +105,17 @@ async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
 }
 
 /// Log lines go to standard error, where they do not mix with results. Heartbeats log too, and must not wait for a reader.
-fn log(format: LogFormat) {
-    let filter = EnvFilter::try_from_env("TENURE_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+fn log(cli: &Cli) {
+    // A relay that nobody watches tells by its log what it does; on a terminal it shows that in one line.
+    let usual = match &cli.command {
+        Command::Relay(args) if !args.quiet && !relay::shows_live(&cli.global, args) => "info",
+        _ => "warn",
+    };
+    let filter = EnvFilter::try_from_env("TENURE_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
     let colour = io::IsTerminal::is_terminal(&io::stderr()) && std::env::var_os("NO_COLOR").is_none();
     let builder =
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| outlet::LogLine).with_ansi(colour);
-    match format {
+    match cli.global.log {
         LogFormat::Text => builder.with_target(false).init(),
         LogFormat::Json => builder.json().init(),
     }

@@ -31,6 +31,8 @@ mod node;
 mod open;
 mod presence;
 mod record;
+mod relay;
+pub mod sink;
 mod stop;
 
 pub use tenure_core as core;
@@ -38,6 +40,9 @@ pub use tenure_core::StoreError;
 pub use tenure_core::id::{Node, NodeName};
 pub use tenure_core::lease::{
     Fence, FenceError, Fenced, Holder, LeaseName, LeaseSettings, Loss, PresenceSettings, Release, Term,
+};
+pub use tenure_core::outbox::{
+    Message, MessageId, NewMessage, OnDead, RelaySettings, Retention, RetryPolicy, Verdict,
 };
 pub use tenure_core::registry::Classifier;
 
@@ -52,6 +57,7 @@ pub use exclusive::run_exclusively;
 pub use lease::{Acquired, Lease, Leases, OnLost, TrustWatch};
 pub use locks::LeaseLocks;
 pub use node::local_node;
-pub use open::{Database, OpenError, OpenOptions, migrations, open};
+pub use open::{Database, OpenError, OpenOptions, Store, migrations, open};
 pub use record::{Recorder, RecorderOptions, Recording, RecordingLeases, RecordingLocks};
+pub use relay::{Relay, RelayError, RelayStatus, Role};
 pub use stop::Stop;

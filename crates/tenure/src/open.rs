@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::StoreError;
-use tenure_core::contract::{LeaseAdmin, LeaseRegistry, LeaseStore, Schema};
+use tenure_core::contract::{LeaseAdmin, LeaseRegistry, LeaseStore, OutboxAdmin, OutboxStore, Schema};
 use tenure_core::memory::MemoryStore;
 use tenure_core::naming::Naming;
 
@@ -66,17 +66,28 @@ pub struct Database {
     leases: Arc<dyn LeaseStore>,
     admin: Arc<dyn LeaseAdmin>,
     registry: Arc<dyn LeaseRegistry>,
+    outbox: Arc<dyn OutboxStore>,
+    outbox_admin: Arc<dyn OutboxAdmin>,
     schema: Arc<dyn Schema>,
 }
 
+/// A store that has all contracts.
+pub trait Store: LeaseStore + LeaseAdmin + LeaseRegistry + OutboxStore + OutboxAdmin + Schema {}
+
+impl<S: LeaseStore + LeaseAdmin + LeaseRegistry + OutboxStore + OutboxAdmin + Schema> Store for S {}
+
 impl Database {
     /// Wraps a store that has all contracts.
-    pub fn new<S>(store: S) -> Self
-    where
-        S: LeaseStore + LeaseAdmin + LeaseRegistry + Schema + 'static,
-    {
+    pub fn new(store: impl Store + 'static) -> Self {
         let store = Arc::new(store);
-        Self { leases: store.clone(), admin: store.clone(), registry: store.clone(), schema: store }
+        Self {
+            leases: store.clone(),
+            admin: store.clone(),
+            registry: store.clone(),
+            outbox: store.clone(),
+            outbox_admin: store.clone(),
+            schema: store,
+        }
     }
 
     /// Leases.
@@ -92,6 +103,16 @@ impl Database {
     /// The registry of holdings granted elsewhere.
     pub fn registry(&self) -> Arc<dyn LeaseRegistry> {
         self.registry.clone()
+    }
+
+    /// The outbox, as a relay sees it.
+    pub fn outbox(&self) -> Arc<dyn OutboxStore> {
+        self.outbox.clone()
+    }
+
+    /// The operator's view of the outbox.
+    pub fn outbox_admin(&self) -> Arc<dyn OutboxAdmin> {
+        self.outbox_admin.clone()
     }
 
     /// The schema.
@@ -163,12 +184,9 @@ async fn open_postgres(_: &str, _: OpenOptions) -> Result<Database, OpenError> {
 
 /// Connects on the heartbeat thread.
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
-async fn connected<S>(
+async fn connected<S: Store + 'static>(
     connect: impl Future<Output = Result<S, StoreError>> + Send + 'static,
-) -> Result<Database, OpenError>
-where
-    S: LeaseStore + LeaseAdmin + LeaseRegistry + Schema + 'static,
-{
+) -> Result<Database, OpenError> {
     let store = heart::spawn(connect).await.map_err(|error| StoreError::Failed {
         store: "store".into(),
         message: format!("connecting ended without an answer: {error}"),

@@ -4,6 +4,7 @@ mod actor;
 mod contestant;
 pub(crate) mod failover;
 pub(crate) mod idle;
+pub(crate) mod outbox;
 mod proxy;
 mod stats;
 

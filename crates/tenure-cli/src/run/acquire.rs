@@ -7,7 +7,7 @@ use tenure::{Acquired, Fence, LeaseError, Stop};
 use tokio::time::timeout;
 
 use super::Job;
-use super::signals::{Signals, code_of};
+use crate::signals::{Signals, code_of};
 use super::supervise::give_back;
 use crate::output::{self, Failure};
 

@@ -17,7 +17,7 @@ mod guard;
 mod guardian;
 mod launcher;
 mod settings;
-mod signals;
+
 mod supervise;
 mod terminal;
 mod watch;
@@ -30,7 +30,7 @@ use tenure::core::id::Node;
 use tenure::{Lease, Leases, local_node};
 
 use self::acquire::Wait;
-use self::signals::{Signals, code_of};
+use crate::signals::{Signals, code_of};
 use self::supervise::Ended;
 use crate::args::{Global, RunArgs};
 use crate::output::{self, Failure};

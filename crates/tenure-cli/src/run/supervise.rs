@@ -11,7 +11,7 @@ use tenure::{Fence, Lease};
 
 use super::command::{RunningCommand, exit_code};
 use super::guardian::{Guard, READY_PATIENCE};
-use super::signals::Signals;
+use crate::signals::Signals;
 use super::watch::Watch;
 use super::{Job, terminal};
 use crate::outlet;

@@ -11,7 +11,7 @@ use tenure::{Lease, Loss, SteadyClock};
 use super::command::RunningCommand;
 use super::guard::OWN_LEAD;
 use super::guardian::{Guard, READY_PATIENCE};
-use super::signals::{self, Signals};
+use crate::signals::{self, Signals};
 use super::{Job, terminal};
 use crate::args::OnLost;
 

@@ -10,6 +10,7 @@ mod harness;
 
 mod bad_input;
 mod bench;
+mod chaos;
 mod environment;
 mod exit;
 mod freeze;
@@ -21,6 +22,7 @@ mod names;
 mod on_lost;
 mod operator;
 mod outage;
+mod outbox;
 mod signals;
 mod stuck;
 mod terminal;

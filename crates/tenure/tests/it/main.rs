@@ -7,4 +7,16 @@ mod faulty;
 mod lease;
 mod locks;
 mod record;
+mod relay;
+mod sink;
+#[cfg(feature = "http")]
+mod sink_answers;
+#[cfg(feature = "http")]
+mod sink_http;
+#[cfg(feature = "http")]
+mod sink_secrets;
+#[cfg(feature = "http")]
+mod sink_server;
+#[cfg(feature = "http")]
+mod sink_tls;
 mod suite;

@@ -4,6 +4,8 @@ mod acts;
 mod pipe;
 mod process;
 mod proxy;
+mod receiver;
+mod relay;
 mod runner;
 mod store;
 
@@ -16,6 +18,8 @@ pub(crate) use acts::Acts;
 pub(crate) use pipe::{fill, full_pipe};
 pub(crate) use process::{children, guard_of, is_running, signal, signal_group};
 pub(crate) use proxy::{Link, Proxy};
+pub(crate) use receiver::{Answer, Receiver};
+pub(crate) use relay::Relay;
 pub(crate) use runner::{Run, Runner};
 pub(crate) use store::{Store, block_on, on, server};
 

@@ -68,6 +68,12 @@ impl Store {
         Some(Self { kind, url, prefix, directory })
     }
 
+    /// Tables with a prefix of their own on the Postgres at `url`.
+    pub(crate) fn at(url: &str) -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        Self { kind: Kind::Postgres, url: url.into(), prefix: fresh_prefix(), directory }
+    }
+
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
@@ -160,15 +166,37 @@ impl Store {
 
     /// Runs statements behind the binary's back.
     pub(crate) fn execute(&self, sql: &str) {
+        self.try_execute(sql).unwrap();
+    }
+
+    /// The same, on a server that may be away.
+    pub(crate) fn try_execute(&self, sql: &str) -> Result<(), String> {
         match self.kind {
-            Kind::Sqlite => {
-                let path = SqliteOptions::from_url(&self.url).unwrap().path;
-                let connection = rusqlite::Connection::open(path).unwrap();
-                connection.busy_timeout(super::PATIENCE).unwrap();
-                connection.execute_batch(sql).unwrap();
+            Kind::Sqlite => self.sqlite().execute_batch(sql).map_err(|error| error.to_string()),
+            Kind::Postgres | Kind::PgBouncer => {
+                block_on(execute(&self.url, sql)).map_err(|error| error.to_string())
             }
-            Kind::Postgres | Kind::PgBouncer => block_on(execute(&self.url, sql)).unwrap(),
         }
+    }
+
+    /// One number.
+    pub(crate) fn count(&self, sql: &str) -> Result<i64, String> {
+        match self.kind {
+            Kind::Sqlite => self.sqlite().query_row(sql, [], |row| row.get(0)).map_err(|error| error.to_string()),
+            Kind::Postgres | Kind::PgBouncer => block_on(async {
+                let (client, connection) = tokio_postgres::connect(&self.url, NoTls).await?;
+                tokio::spawn(connection);
+                Ok(client.query_one(sql, &[]).await?.get(0))
+            })
+            .map_err(|error: tokio_postgres::Error| error.to_string()),
+        }
+    }
+
+    fn sqlite(&self) -> rusqlite::Connection {
+        let path = SqliteOptions::from_url(&self.url).unwrap().path;
+        let connection = rusqlite::Connection::open(path).unwrap();
+        connection.busy_timeout(super::PATIENCE).unwrap();
+        connection
     }
 }
 
@@ -176,8 +204,11 @@ impl Store {
 impl Drop for Store {
     fn drop(&mut self) {
         if self.kind != Kind::Sqlite {
-            let tables = ["leases", "lease_history", "audit", "schema"].map(|table| self.table(table));
-            let sql = format!("drop table if exists {}", tables.join(", "));
+            let tables = [
+                "leases", "lease_history", "audit", "schema", "outbox", "outbox_pending", "outbox_attempts", "outbox_dead",
+                "inbox",
+            ];
+            let sql = format!("drop table if exists {} cascade", tables.map(|table| self.table(table)).join(", "));
             let _ = block_on(execute(&self.url, &sql));
         }
     }

@@ -14,13 +14,13 @@ const FORWARDED: [Signal; 6] =
     [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGUSR1, Signal::SIGUSR2];
 
 /// The signals that come here instead of ending the process.
-pub(super) struct Signals {
+pub(crate) struct Signals {
     streams: Vec<(Signal, tokio::signal::unix::Signal)>,
 }
 
 impl Signals {
     /// Catches them from now on, except those that we were started to ignore, as by `nohup`: the command ignores them too.
-    pub(super) fn catch() -> Result<Self, Failure> {
+    pub(crate) fn catch() -> Result<Self, Failure> {
         let ignored = ignored();
         let caught = FORWARDED.into_iter().filter(|which| ignored & bit(*which) == 0);
         let streams = caught.map(|which| Ok((which, signal(SignalKind::from_raw(which as i32))?)));
@@ -29,7 +29,7 @@ impl Signals {
     }
 
     /// The next signal.
-    pub(super) async fn next(&mut self) -> Signal {
+    pub(crate) async fn next(&mut self) -> Signal {
         poll_fn(|context| {
             for (which, stream) in &mut self.streams {
                 if let Poll::Ready(Some(())) = stream.poll_recv(context) {
@@ -42,7 +42,7 @@ impl Signals {
     }
 
     /// The next signal that asks to end.
-    pub(super) async fn ending(&mut self) -> Signal {
+    pub(crate) async fn ending(&mut self) -> Signal {
         loop {
             let signal = self.next().await;
             if is_ending(signal) {
@@ -53,12 +53,12 @@ impl Signals {
 }
 
 /// Whether a signal asks to end.
-pub(super) fn is_ending(signal: Signal) -> bool {
+pub(crate) fn is_ending(signal: Signal) -> bool {
     !matches!(signal, Signal::SIGUSR1 | Signal::SIGUSR2)
 }
 
 /// The exit code of a process that a signal ended.
-pub(super) fn code_of(signal: Signal) -> u8 {
+pub(crate) fn code_of(signal: Signal) -> u8 {
     128 + u8::try_from(signal as i32).unwrap_or(0)
 }
 

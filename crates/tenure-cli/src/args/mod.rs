@@ -1,5 +1,8 @@
 //! The command line, as clap reads it.
 
+mod bench;
+mod outbox;
+
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -7,9 +10,14 @@ use clap::builder::BoolishValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-/// Run each background job on one copy at a time, and send what was committed.
+pub(crate) use self::bench::{DrainArgs, EnqueueArgs, LatencyArgs, LatencyTo, ParkedArgs};
+pub(crate) use self::outbox::{
+    ChangeArgs, Coordination, FilterArgs, OnDeadArg, OutboxCommand, RelayArgs, SendArgs, StatusArgs,
+};
+
+/// Send what was committed, and run each background job on one copy at a time.
 ///
-/// Leases with terms over a database you already have: SQLite or Postgres.
+/// A transactional outbox and leases with terms over a database you already have: SQLite or Postgres.
 #[derive(Debug, Parser)]
 #[command(
     name = "tenure",
@@ -17,8 +25,10 @@ use clap_complete::Shell;
     propagate_version = true,
     arg_required_else_help = true,
     after_help = "Examples:\n  \
+        tenure send --db sqlite:app.db --topic orders '{\"order\":7}'\n  \
+        tenure relay --db sqlite:app.db --to http://127.0.0.1:8080/events\n  \
         tenure run --lease sqlite:jobs.db --name nightly -- ./nightly.sh\n  \
-        tenure lease list --db sqlite:jobs.db\n\n\
+        tenure status --db sqlite:app.db\n\n\
         Exit codes: 0 done, 1 failed, 2 wrong usage; `tenure run` returns the exit code of its command."
 )]
 pub(crate) struct Cli {
@@ -62,6 +72,12 @@ pub(crate) enum LogFormat {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Send(SendArgs),
+    Relay(Box<RelayArgs>),
+    /// See what waits and what failed; retry it or discard it
+    #[command(subcommand, after_help = "Example:\n  tenure outbox list --state dead --db sqlite:app.db")]
+    Outbox(OutboxCommand),
+    Status(StatusArgs),
     Run(RunArgs),
     /// See who holds which lease, how it came to that, and have a holder out of office
     #[command(subcommand, after_help = "Example:\n  tenure lease list --db postgres://app@db.internal/app")]
@@ -201,6 +217,10 @@ pub(crate) struct MigrateArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchCommand {
+    Drain(DrainArgs),
+    Enqueue(EnqueueArgs),
+    Latency(LatencyArgs),
+    Parked(ParkedArgs),
     Failover(FailoverArgs),
     Idle(IdleArgs),
 }

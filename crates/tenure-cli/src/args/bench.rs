@@ -1,0 +1,77 @@
+//! The measurements of the outbox, as clap reads them.
+
+use clap::{Args, ValueEnum};
+
+/// Measure how fast one relay drains a backlog to a sink that does nothing
+///
+/// Beside it, in turns, the plainest loop is measured that reads the same rows in order, deletes them and notes one
+/// attempt for each, without delivering: the ceiling. Everything happens in a schema or file of its own.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  tenure bench drain --db postgres://app@127.0.0.1/app --json")]
+pub(crate) struct DrainArgs {
+    /// How many messages wait
+    #[arg(long, default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    pub(crate) messages: u64,
+    /// Over how many sources they are spread; 0 for messages without a source
+    #[arg(long, default_value_t = 64)]
+    pub(crate) sources: u32,
+    /// How many messages that were delivered before are kept
+    #[arg(long, default_value_t = 0)]
+    pub(crate) kept: u64,
+    /// How often it is measured; the median counts
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) rounds: u32,
+}
+
+/// Measure what enqueueing costs a transaction, and what wake-ups cost while the relay is busy
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  tenure bench enqueue --db postgres://app@127.0.0.1/app --json")]
+pub(crate) struct EnqueueArgs {
+    /// How many connections enqueue at once beside a busy relay
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) connections: u32,
+    /// How often it is measured; the median counts
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) rounds: u32,
+}
+
+/// Measure how long it takes from a commit until the receiver has the message
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  tenure bench latency --to http --rate 500 --db postgres://app@127.0.0.1/app --json")]
+pub(crate) struct LatencyArgs {
+    /// Where messages go
+    #[arg(long, value_name = "SINK", default_value = "handler")]
+    pub(crate) to: LatencyTo,
+    /// How many messages are committed per second
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) rate: u32,
+    /// For how long
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    pub(crate) seconds: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LatencyTo {
+    /// A handler in the relay's process
+    Handler,
+    /// An HTTP receiver on this machine
+    Http,
+}
+
+/// Measure what rows behind one failing source cost the others
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  tenure bench parked --db postgres://app@127.0.0.1/app --json")]
+pub(crate) struct ParkedArgs {
+    /// How many rows wait behind the failing source
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    pub(crate) parked: u64,
+    /// How many messages of other sources wait
+    #[arg(long, default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    pub(crate) messages: u64,
+    /// Over how many sources those are spread
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) sources: u32,
+    /// How often it is measured; the median counts
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) rounds: u32,
+}

@@ -1,0 +1,15 @@
+//! `tenure bench drain|enqueue|latency|parked`: the outbox, measured against the plainest loop that does the same.
+//!
+//! Everything happens in a schema (Postgres) or a file (SQLite) of its own, made for the run and removed afterwards, with
+//! the database's own settings of durability.
+
+pub(crate) mod drain;
+pub(crate) mod enqueue;
+pub(crate) mod latency;
+mod measure;
+pub(crate) mod parked;
+mod postgres;
+mod receiver;
+mod rig;
+mod sqlite;
+mod statements;

@@ -1,0 +1,65 @@
+//! What a measurement needs of a database, whichever it is.
+
+use async_trait::async_trait;
+use tenure::{Database, NewMessage};
+
+use super::postgres::PostgresRig;
+use super::sqlite::SqliteRig;
+use crate::args::Global;
+use crate::output::Failure;
+use crate::store;
+
+/// A place for one run, with a way past Tenure to the tables.
+#[async_trait]
+pub(super) trait Rig: Send + Sync {
+    /// What the report calls it.
+    fn store(&self) -> &'static str;
+
+    /// Tenure on this place.
+    fn database(&self) -> &Database;
+
+    /// Inserts messages in one statement, as a foreign program would: `count` of them, spread over `sources`; none for
+    /// messages without a source. With `parked`, all are of one source of that name.
+    async fn fill(&self, count: u64, sources: u32, parked: bool) -> Result<(), Failure>;
+
+    /// Inserts messages that were delivered long ago.
+    async fn fill_finished(&self, count: u64) -> Result<(), Failure>;
+
+    /// Removes every message.
+    async fn clear(&self) -> Result<(), Failure>;
+
+    /// Lets the database come to rest: what earlier steps left over must not be paid for by the next one.
+    async fn settle(&self) -> Result<(), Failure>;
+
+    /// Rows per second of the plainest loop: read a batch of a queue in order, delete it, note one attempt for each.
+    async fn ceiling(&self, count: u64, batch: u32) -> Result<f64, Failure>;
+
+    /// Bytes that were written to the log so far, where they can be told.
+    async fn log_bytes(&self) -> Result<Option<u64>, Failure>;
+
+    /// A connection of the user's own.
+    async fn producer(&self) -> Result<Box<dyn Producer>, Failure>;
+
+    /// Removes everything.
+    async fn remove(&self) -> Result<(), Failure>;
+}
+
+/// A user's own connection.
+#[async_trait]
+pub(super) trait Producer: Send {
+    /// Begins, enqueues one message, commits.
+    async fn enqueue(&mut self, message: &NewMessage) -> Result<(), Failure>;
+
+    /// The same with a bare insert of the same row into a table that nothing watches.
+    async fn bare(&mut self, message: &NewMessage) -> Result<(), Failure>;
+}
+
+/// The place on the database that the command line names.
+pub(super) async fn rig(global: &Global) -> Result<Box<dyn Rig>, Failure> {
+    let url = store::database_url(global)?;
+    match url.split(':').next() {
+        Some("postgres" | "postgresql") => Ok(Box::new(PostgresRig::new(url).await?)),
+        Some("sqlite") => Ok(Box::new(SqliteRig::new(url).await?)),
+        _ => Err(Failure::Usage("this is measured on sqlite: and postgres: databases".into())),
+    }
+}

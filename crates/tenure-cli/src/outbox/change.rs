@@ -1,0 +1,93 @@
+//! Retrying and discarding dead messages.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+use tenure::core::contract::OutboxAdmin;
+use tenure::core::outbox::{Filter, MessageId, State};
+
+use crate::args::ChangeArgs;
+use crate::output::{self, Failure};
+use crate::user;
+
+/// How many messages one transaction changes: an outage's worth of dead letters must not hold locks for long.
+const AT_ONCE: u32 = 500;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    Retry,
+    Discard,
+}
+
+impl Change {
+    const fn done(self) -> &'static str {
+        match self {
+            Self::Retry => "retried",
+            Self::Discard => "discarded",
+        }
+    }
+}
+
+/// What is wrong with the command line is told before a database is opened.
+pub(super) fn check(args: &ChangeArgs) -> Result<(), Failure> {
+    match args.state {
+        None | Some(State::Dead) => Ok(()),
+        Some(_) => Err(Failure::Usage("only dead messages can be retried or discarded".into())),
+    }
+}
+
+pub(super) async fn change(
+    admin: &dyn OutboxAdmin,
+    change: Change,
+    args: &ChangeArgs,
+    as_json: bool,
+) -> Result<ExitCode, Failure> {
+    let filter = Filter { state: Some(State::Dead), ..args.filter.to_filter() };
+    if args.dry_run {
+        let count = admin.count_dead(&filter).await?.min(args.limit.into());
+        match as_json {
+            true => output::json(&json!({ "dry_run": true, "would_change": count }))?,
+            false => output::line(format_args!("{count} would be {}", change.done())),
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let by = args.by.clone().unwrap_or_else(user::name);
+    let mut changed: Vec<MessageId> = Vec::new();
+    loop {
+        let left = args.limit.saturating_sub(u32::try_from(changed.len()).unwrap_or(u32::MAX));
+        let at_once = left.min(AT_ONCE);
+        if at_once == 0 {
+            break;
+        }
+        let some = match change {
+            Change::Retry => admin.retry(&filter, &by, at_once).await?,
+            Change::Discard => admin.discard(&filter, &by, at_once).await?,
+        };
+        let more = some.len() == at_once as usize;
+        changed.extend(some);
+        if !more {
+            break;
+        }
+    }
+    if changed.is_empty()
+        && let Some(id) = filter.id
+    {
+        return Err(Failure::Failed(why_not(admin, id).await?));
+    }
+    match as_json {
+        true => output::json(&json!({ "changed": changed.len(), "ids": changed, "by": by }))?,
+        false => output::line(format_args!("{} {}", changed.len(), change.done())),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Why the one message that was named did not change.
+async fn why_not(admin: &dyn OutboxAdmin, id: MessageId) -> Result<String, Failure> {
+    Ok(match admin.show(&id).await? {
+        None => format!("there is no message {id}"),
+        Some(details) => match details.summary.state {
+            State::Dead => format!("{id} is dead, but does not fit the other options"),
+            state => format!("{id} is {}, not dead", state.as_str()),
+        },
+    })
+}

@@ -1,0 +1,84 @@
+//! Messages in a table.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use tenure::core::contract::OutboxAdmin;
+use tenure::core::outbox::{Filter, RowId, Selection, Summary};
+
+use crate::output::{self, Failure, Table};
+
+/// How much of a reason fits into a table.
+const REASON_CHARS: usize = 60;
+
+pub(super) async fn list(
+    admin: &dyn OutboxAdmin,
+    filter: Filter,
+    limit: u32,
+    before: Option<i64>,
+    as_json: bool,
+) -> Result<ExitCode, Failure> {
+    let selection = Selection { filter, before: before.map(RowId), limit };
+    let messages = admin.list(&selection).await?;
+    if as_json {
+        output::json(&messages.iter().map(summary_json).collect::<Vec<_>>())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if messages.is_empty() {
+        output::line("no such messages");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut table =
+        Table::new(&["ROW", "ID", "STATE", "TOPIC", "TYPE", "SOURCE", "CREATED", "TRIES", "LAST ERROR"]);
+    for message in &messages {
+        let state = if message.halts { "dead, halts" } else { message.state.as_str() };
+        table.row(vec![
+            message.row.0.to_string(),
+            plain(&message.id, 40),
+            state.into(),
+            plain(&message.topic, 30),
+            plain(&message.kind, 30),
+            message.source.as_deref().map_or_else(|| "-".into(), |source| plain(source, 30)),
+            message.created_at.to_string(),
+            message.attempts.to_string(),
+            message.last_error.as_deref().map_or_else(String::new, |error| plain(error, REASON_CHARS)),
+        ]);
+    }
+    table.print();
+    if messages.len() == limit as usize
+        && let Some(last) = messages.last()
+    {
+        output::note(format_args!("there may be more: --before {}", last.row.0));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A message as programs see it: times as texts.
+pub(super) fn summary_json(message: &Summary) -> Value {
+    json!({
+        "row": message.row.0,
+        "id": message.id,
+        "state": message.state,
+        "source": message.source,
+        "source_seq": message.sequence.version,
+        "source_index": message.sequence.index,
+        "topic": message.topic,
+        "type": message.kind,
+        "created_at": message.created_at.to_string(),
+        "attempts": message.attempts,
+        "due_at": message.due_at.map(|at| at.to_string()),
+        "finished_at": message.finished_at.map(|at| at.to_string()),
+        "last_error": message.last_error,
+        "halts": message.halts,
+    })
+}
+
+/// What came from a row, fit for a terminal: no control characters, not too long.
+pub(super) fn plain(text: &str, chars: usize) -> String {
+    let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let mut plain: String = text.chars().take(chars).map(clean).collect();
+    if text.chars().nth(chars).is_some() {
+        plain.push('…');
+    }
+    plain
+}

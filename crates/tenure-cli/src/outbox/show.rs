@@ -1,0 +1,131 @@
+//! One message with its history.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use tenure::core::contract::OutboxAdmin;
+use tenure::core::outbox::{Attempt, Details, MessageId};
+
+use super::list::{plain, summary_json};
+use crate::output::{self, Failure, Table};
+
+/// How much of a payload is shown unless all of it is asked for.
+const PAYLOAD_BYTES: usize = 4096;
+
+pub(super) async fn show(
+    admin: &dyn OutboxAdmin,
+    id: MessageId,
+    full: bool,
+    as_json: bool,
+) -> Result<ExitCode, Failure> {
+    let Some(details) = admin.show(&id).await? else {
+        return Err(Failure::Failed(format!("there is no message {id}")));
+    };
+    let limit = if full { usize::MAX } else { PAYLOAD_BYTES };
+    if as_json {
+        output::json(&details_json(&details, limit))?;
+    } else {
+        print(&details, limit);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The payload as text, cut; `None` when it is none.
+fn payload(details: &Details, limit: usize) -> (Option<String>, bool) {
+    let Some(bytes) = &details.payload else { return (None, false) };
+    let cut = bytes.len() > limit;
+    let shown = &bytes[..bytes.len().min(limit)];
+    let text = match details.is_text {
+        true => String::from_utf8_lossy(shown).into_owned(),
+        false => shown.iter().map(|byte| format!("{byte:02x}")).collect(),
+    };
+    (Some(text), cut)
+}
+
+fn details_json(details: &Details, limit: usize) -> Value {
+    let mut value = summary_json(&details.summary);
+    let (text, cut) = payload(details, limit);
+    let headers: Value = details
+        .headers
+        .as_deref()
+        .map_or(Value::Null, |headers| serde_json::from_str(headers).unwrap_or_else(|_| headers.into()));
+    let more = json!({
+        "content_type": details.content_type,
+        "headers": headers,
+        "payload": text,
+        "payload_is_hex": details.payload.is_some() && !details.is_text,
+        "payload_bytes": details.payload.as_ref().map_or(0, Vec::len),
+        "payload_cut": cut,
+        "history": details.attempts.iter().map(attempt_json).collect::<Vec<_>>(),
+    });
+    if let (Some(value), Value::Object(more)) = (value.as_object_mut(), more) {
+        value.extend(more);
+    }
+    value
+}
+
+fn attempt_json(attempt: &Attempt) -> Value {
+    json!({
+        "number": attempt.number,
+        "at": attempt.at.to_string(),
+        "outcome": attempt.outcome,
+        "took_ms": attempt.took_us as f64 / 1000.0,
+        "node": attempt.node,
+        "term": attempt.term,
+        "error": attempt.error,
+    })
+}
+
+fn print(details: &Details, limit: usize) {
+    let summary = &details.summary;
+    let field = |name: &str, value: &str| output::line(format_args!("{name:<12} {}", plain(value, 2_000)));
+    field("id", &summary.id);
+    let state = if summary.halts { "dead; its source stands still" } else { summary.state.as_str() };
+    field("state", state);
+    field("topic", &summary.topic);
+    field("type", &summary.kind);
+    if let Some(source) = &summary.source {
+        field("source", source);
+        field("sequence", &format!("{}.{}", summary.sequence.version, summary.sequence.index));
+    }
+    field("created", &summary.created_at.to_string());
+    if let Some(at) = summary.due_at {
+        field("due", &at.to_string());
+    }
+    if let Some(at) = summary.finished_at {
+        field("finished", &at.to_string());
+    }
+    field("attempts", &summary.attempts.to_string());
+    if let Some(error) = &summary.last_error {
+        field("last error", error);
+    }
+    if let Some(content_type) = &details.content_type {
+        field("content type", content_type);
+    }
+    if let Some(headers) = &details.headers {
+        field("headers", headers);
+    }
+    let (text, cut) = payload(details, limit);
+    let what = if details.is_text { "payload" } else { "payload, hex" };
+    field(what, &text.unwrap_or_else(|| "none".into()));
+    if cut {
+        output::note("the payload was cut; --full shows all of it");
+    }
+    if details.attempts.is_empty() {
+        return;
+    }
+    output::line("");
+    let mut table = Table::new(&["TRY", "AT", "OUTCOME", "TOOK", "NODE", "TERM", "ERROR"]);
+    for attempt in &details.attempts {
+        table.row(vec![
+            attempt.number.to_string(),
+            attempt.at.to_string(),
+            attempt.outcome.as_str().into(),
+            super::span(std::time::Duration::from_micros(attempt.took_us)),
+            plain(&attempt.node, 40),
+            attempt.term.map_or_else(|| "-".into(), |term| term.to_string()),
+            attempt.error.as_deref().map_or_else(String::new, |error| plain(error, 200)),
+        ]);
+    }
+    table.print();
+}

@@ -1,0 +1,156 @@
+//! `tenure relay`: deliver what was committed.
+
+mod live;
+mod settings;
+
+use std::io::{self, IsTerminal};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use tenure::core::contract::{OutboxAdmin, Sink};
+use tenure::sink::{self, HttpOptions, SinkError, SinkOptions};
+use tenure::{LeaseSettings, Leases, Relay, RelayError, Role, Stop, local_node};
+
+use crate::args::{Coordination, Global, RelayArgs};
+use crate::output::{self, Failure};
+use crate::signals::Signals;
+use crate::store;
+
+/// How often `--until-empty` asks whether anything is left.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// Whether a line on the terminal shows what the relay does.
+pub(crate) fn shows_live(global: &Global, args: &RelayArgs) -> bool {
+    !global.json && !args.quiet && !args.to.starts_with("stdout:") && io::stderr().is_terminal()
+}
+
+pub(crate) async fn relay(global: &Global, args: &RelayArgs) -> Result<ExitCode, Failure> {
+    let settings = settings::from_args(args);
+    settings.validate()?;
+    let retention = settings::retention(args);
+    let lease_settings = LeaseSettings::with_ttl(args.ttl);
+    lease_settings.validate()?;
+    tenure::LeaseName::new(args.lease_name.as_str())?;
+    let node = local_node(args.name.as_deref())?;
+    let url = store::database_url(global)?;
+    let sink = sink(args)?;
+    let mut signals = Signals::catch()?;
+    let database = tokio::select! {
+        biased;
+        _ = signals.ending() => return Ok(ExitCode::SUCCESS),
+        opened = open(global, args, url) => opened?,
+    };
+    let leases = Leases::new(database.leases(), node.clone());
+    for note in leases.capabilities().notes {
+        tracing::info!("{note}");
+    }
+    let mut relay = Relay::new(database.outbox(), sink, node.name.clone(), settings)
+        .and_then(|relay| relay.with_retention(retention))?;
+    if args.coordination == Coordination::Exclusive {
+        relay = relay.exclusive(leases.lease(args.lease_name.as_str(), lease_settings)?);
+    }
+    let stop = Stop::new();
+    let work = {
+        let (relay, stop) = (relay.clone(), stop.clone());
+        tokio::spawn(async move { relay.run(&stop).await })
+    };
+    let telling = Stop::new();
+    let teller = tokio::spawn(live::tell(
+        relay.clone(),
+        database.outbox_admin(),
+        live::Manner::of(global, args),
+        telling.clone(),
+    ));
+    tokio::pin!(work);
+    let ended = tokio::select! {
+        ended = &mut work => ended,
+        signal = signals.ending() => {
+            tracing::info!(%signal, "stopping: what is under way may end");
+            stop.stop();
+            tokio::select! {
+                ended = &mut work => ended,
+                // A second signal does not wait.
+                _ = signals.ending() => return Ok(ExitCode::from(1)),
+            }
+        }
+        () = until_empty(args, &relay, database.outbox_admin()) => {
+            stop.stop();
+            work.await
+        }
+    };
+    telling.stop();
+    let _ = teller.await;
+    match ended {
+        Ok(ran) => ran?,
+        Err(error) => return Err(Failure::Failed(format!("the relay ended unexpectedly: {error}"))),
+    }
+    result(global, args, &relay);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Opens the store; one that is away is waited for, as it would be later.
+async fn open(global: &Global, args: &RelayArgs, url: &str) -> Result<tenure::Database, Failure> {
+    let mut told = false;
+    loop {
+        match store::open_to_work(global, url, !args.no_migrate).await {
+            Err(Failure::Away(reason)) => {
+                if !std::mem::replace(&mut told, true) {
+                    output::note(format_args!("{reason}; waiting for it"));
+                }
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+            opened => return opened,
+        }
+    }
+}
+
+fn sink(args: &RelayArgs) -> Result<Arc<dyn Sink>, Failure> {
+    let wrong = |error: SinkError| Failure::Usage(error.to_string());
+    let mut http = HttpOptions::from_env().map_err(wrong)?;
+    http.timeout = args.deadline;
+    http.idle_connections = args.concurrency;
+    sink::from_url(&args.to, SinkOptions { http, ..SinkOptions::default() }).map_err(wrong)
+}
+
+/// Waits until nothing is left that could be delivered now; for ever unless that was asked for.
+async fn until_empty(args: &RelayArgs, relay: &Relay, admin: Arc<dyn OutboxAdmin>) {
+    if !args.until_empty {
+        return std::future::pending().await;
+    }
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        let status = relay.status();
+        // A standby leaves it to the one in office, and waits with it.
+        let at_work = matches!(status.role, Role::Alone | Role::Leading { .. } | Role::Standby);
+        if at_work
+            && status.held == 0
+            && let Ok(stats) = admin.stats().await
+            && stats.lag.is_none()
+        {
+            return;
+        }
+    }
+}
+
+/// The last word of a relay to programs.
+fn result(global: &Global, args: &RelayArgs, relay: &Relay) {
+    if global.json && !args.to.starts_with("stdout:") {
+        let mut last = json!(relay.status());
+        last["event"] = "result".into();
+        last["exit_code"] = 0.into();
+        output::event(&last);
+    }
+}
+
+impl From<RelayError> for Failure {
+    fn from(error: RelayError) -> Self {
+        match error {
+            RelayError::Settings(error) => error.into(),
+            RelayError::Lease(error) => error.into(),
+            RelayError::Store(error) => error.into(),
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! `tenure status`: whether all is well, in one look.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+use tenure::core::outbox::{Health, HealthThresholds, Level};
+
+use crate::args::{Global, StatusArgs};
+use crate::outbox::{span, stats_json};
+use crate::output::{self, Failure, Table};
+use crate::{lease, store};
+
+/// How many leases are listed.
+const LEASES: u32 = 200;
+
+pub(crate) async fn status(global: &Global, args: &StatusArgs) -> Result<ExitCode, Failure> {
+    let thresholds = HealthThresholds {
+        lag_degraded: args.lag_degraded,
+        lag_unhealthy: args.lag_unhealthy,
+        dead_degraded: args.dead_degraded,
+        dead_unhealthy: args.dead_unhealthy,
+    };
+    let url = store::database_url(global)?;
+    let database = store::open_existing(global, url).await?;
+    let (leases, now) = database.admin().list(LEASES).await?;
+    let stats = database.outbox_admin().stats().await?;
+    let health = Health::of(&stats, &thresholds);
+    let code = if health.level == Level::Unhealthy { 1 } else { 0 };
+    if global.json {
+        let leases: Vec<_> = leases
+            .iter()
+            .map(|record| {
+                json!({
+                    "name": record.name, "term": record.term, "state": lease::state(record, now),
+                    "node": record.node.name, "kind": record.kind, "acquired_at": record.acquired_at.to_string(),
+                })
+            })
+            .collect();
+        output::json(&json!({
+            "health": health.level, "reasons": health.reasons, "outbox": stats_json(&stats), "leases": leases,
+            "exit_code": code,
+        }))?;
+        return Ok(ExitCode::from(code));
+    }
+    let level = match health.level {
+        Level::Healthy => "healthy",
+        Level::Degraded => "degraded",
+        Level::Unhealthy => "unhealthy",
+    };
+    output::line(format_args!("health    {level}"));
+    for reason in &health.reasons {
+        output::line(format_args!("          {reason}"));
+    }
+    let lag = stats.lag.map_or_else(|| "none".to_owned(), span);
+    output::line(format_args!(
+        "outbox    {} pending ({} delayed, {} retrying), lag {lag}, {} dead, {} halted sources",
+        stats.pending, stats.delayed, stats.retrying, stats.dead, stats.halted_sources
+    ));
+    let held: Vec<_> = leases.iter().filter(|record| record.is_held(now)).collect();
+    if held.is_empty() {
+        output::line("leases    none held: no relay with --coordination exclusive is at work");
+        return Ok(ExitCode::from(code));
+    }
+    output::line("");
+    let mut table = Table::new(&["LEASE", "TERM", "NODE", "KIND", "ACQUIRED"]);
+    for record in held {
+        table.row(vec![
+            record.name.to_string(),
+            record.term.to_string(),
+            record.node.name.to_string(),
+            record.kind.clone().unwrap_or_else(|| "-".into()),
+            lease::ago(record.acquired_at, now),
+        ]);
+    }
+    table.print();
+    Ok(ExitCode::from(code))
+}

@@ -1,0 +1,329 @@
+//! Sending, relaying, and triage, as a user of the binary meets them.
+
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::harness::{Answer, Receiver, Relay, Store, run, tests_on, wait_until};
+
+tests_on!(sqlite:
+    b2_what_was_sent_arrives_as_a_cloudevent,
+    a_plain_insert_is_enough,
+    b13_order_is_kept_through_retries,
+    b17_dead_messages_are_found_understood_retried_and_discarded,
+    s45_a_halted_source_waits_for_an_operator,
+    s43_one_bad_row_is_parked_and_the_rest_flows,
+    s46_the_same_id_sends_once_and_another_content_is_refused,
+    a_delayed_message_waits,
+    stdout_gets_one_line_per_message,
+    a_relay_that_is_stopped_lets_deliveries_end,
+    d3_of_two_relays_one_works_and_the_other_takes_over,
+    status_tells_health_by_its_exit_code,
+    bad_input_is_refused_with_2,
+);
+tests_on!(postgres:
+    b2_what_was_sent_arrives_as_a_cloudevent,
+    a_plain_insert_is_enough,
+    b13_order_is_kept_through_retries,
+    b17_dead_messages_are_found_understood_retried_and_discarded,
+    s45_a_halted_source_waits_for_an_operator,
+    s43_one_bad_row_is_parked_and_the_rest_flows,
+    s46_the_same_id_sends_once_and_another_content_is_refused,
+    a_delayed_message_waits,
+    a_relay_that_is_stopped_lets_deliveries_end,
+    d3_of_two_relays_one_works_and_the_other_takes_over,
+    status_tells_health_by_its_exit_code,
+);
+tests_on!(pgbouncer:
+    b2_what_was_sent_arrives_as_a_cloudevent,
+    b13_order_is_kept_through_retries,
+    b17_dead_messages_are_found_understood_retried_and_discarded,
+    d3_of_two_relays_one_works_and_the_other_takes_over,
+);
+
+/// Options under which failures are tried again soon.
+const BRISK: [&str; 6] = ["--retry-first", "20ms", "--retry-cap", "100ms", "--max-attempts", "3"];
+
+fn refuse(status: &str) -> Answer {
+    Answer::Say(format!("HTTP/1.1 {status}\r\ncontent-length: 8\r\n\r\nno: why?"))
+}
+
+fn stats(store: &Store) -> Value {
+    store.tenure(&["outbox", "stats", "--json"]).ok().json()
+}
+
+fn list(store: &Store, options: &[&str]) -> Vec<Value> {
+    let listed = store.tenure(&[&["outbox", "list", "--json"], options].concat()).ok().json();
+    listed.as_array().expect("an array").clone()
+}
+
+fn send(store: &Store, options: &[&str]) -> String {
+    let sent = store.tenure(&[&["send", "--json"], options].concat()).ok().json();
+    sent["id"].as_str().expect("an id").to_owned()
+}
+
+fn b2_what_was_sent_arrives_as_a_cloudevent(store: &Store) {
+    let receiver = Receiver::start();
+    let id = send(
+        store,
+        &["--topic", "orders", "--type", "OrderPlaced", "--source", "order-7", "--header", "tenant=acme", "{\"order\":7}"],
+    );
+    let mut relay = Relay::start(store, "n1", &receiver.url(), &[]);
+    wait_until("it has arrived", || receiver.applied() == 1);
+    let request = receiver.requests().remove(0);
+    for (name, value) in [
+        ("ce-specversion", "1.0"),
+        ("ce-id", id.as_str()),
+        ("ce-type", "OrderPlaced"),
+        ("ce-subject", "orders"),
+        ("ce-tenuresource", "order-7"),
+        ("ce-tenureterm", "1"),
+        ("content-type", "application/json"),
+    ] {
+        assert_eq!(request.header(name), value, "{name}: {request:?}");
+    }
+    assert_eq!(request.text(), "{\"order\":7}");
+    assert_eq!(relay.stop(), 0, "{}", relay.log());
+    let shown = store.tenure(&["outbox", "show", &id, "--json"]).ok().json();
+    assert_eq!(shown["state"], "dispatched");
+    assert_eq!(shown["headers"]["tenant"], "acme");
+    assert_eq!(shown["history"][0]["outcome"], "success");
+    assert_eq!(shown["history"][0]["node"], "n1");
+    assert_eq!(shown["history"][0]["term"], 1);
+}
+
+fn a_plain_insert_is_enough(store: &Store) {
+    store.tenure(&["migrate"]).ok();
+    let outbox = store.table("outbox");
+    store.execute(&format!("insert into {outbox} (topic, type, payload) values ('t', 'k', 'hello, \\ \"you\"')"));
+    store.execute(&format!(
+        "insert into {outbox} (topic, type, payload, source, message_id, headers) \
+         values ('t', 'k', '{{}}', 's', '470831a4-832f-5e77-b6eb-b9d970179689', '{{\"n\": 3}}')"
+    ));
+    let receiver = Receiver::start();
+    let mut relay = Relay::start(store, "n1", &receiver.url(), &["--until-empty"]);
+    assert_eq!(relay.exit(), 0, "{}", relay.log());
+    assert_eq!(receiver.effects(""), ["hello, \\ \"you\""]);
+    assert_eq!(receiver.effects("s"), ["{}"]);
+    let with_id = receiver.requests().into_iter().find(|request| request.header("ce-tenuresource") == "s").unwrap();
+    assert_eq!(with_id.header("ce-id"), "470831a4-832f-5e77-b6eb-b9d970179689");
+}
+
+fn b13_order_is_kept_through_retries(store: &Store) {
+    let payloads: Vec<String> = (0..12).map(|n| format!("{n}")).collect();
+    for payload in &payloads {
+        send(store, &["--topic", "t", "--source", "a", payload]);
+        send(store, &["--topic", "t", "--source", "b", payload]);
+    }
+    // Every third of a fails at first, each in another way.
+    let receiver = Receiver::with(|request, count| {
+        let n: usize = request.text().parse().unwrap_or(0);
+        match (request.header("ce-tenuresource"), n % 6, count) {
+            ("a", 0, 1) => refuse("503 Busy"),
+            ("a", 3, 1) => Answer::ApplyAndBreak,
+            ("a", 5, 1) => refuse("429 Slow"),
+            _ => Answer::Apply,
+        }
+    });
+    let mut relay = Relay::start(store, "n1", &receiver.url(), &[&BRISK[..], &["--until-empty"]].concat());
+    assert_eq!(relay.exit(), 0, "{}", relay.log());
+    assert_eq!(receiver.effects("a"), payloads);
+    assert_eq!(receiver.effects("b"), payloads);
+    assert!(receiver.requests().len() > 24, "some came twice: {}", receiver.requests().len());
+}
+
+fn b17_dead_messages_are_found_understood_retried_and_discarded(store: &Store) {
+    let (rejected, failing) =
+        (send(store, &["--topic", "bad", "--type", "A", "1"]), send(store, &["--topic", "worse", "--type", "B", "2"]));
+    let receiver = Receiver::with(|request, count| match (request.header("ce-subject"), count) {
+        ("bad", 1) => refuse("422 Nonsense"),
+        ("worse", 1..=3) => refuse("500 Broken"),
+        _ => Answer::Apply,
+    });
+    let mut relay = Relay::start(store, "n1", &receiver.url(), &BRISK);
+    wait_until("both are dead", || stats(store)["dead"] == 2);
+    let dead = list(store, &["--state", "dead", "--topic", "bad"]);
+    assert_eq!(dead.len(), 1);
+    assert!(dead[0]["last_error"].as_str().unwrap().contains("422"), "{dead:?}");
+    let shown = store.tenure(&["outbox", "show", &failing, "--json"]).ok().json();
+    assert_eq!(shown["history"].as_array().unwrap().len(), 3);
+    assert!(shown["last_error"].as_str().unwrap().contains("gave up after 3 attempts"), "{shown}");
+    assert!(shown["last_error"].as_str().unwrap().contains("why?"), "the receiver's words are told: {shown}");
+    // A dry run changes nothing; without a selection nothing is done.
+    assert_eq!(store.tenure(&["outbox", "retry", "--all", "--dry-run", "--json"]).ok().json()["would_change"], 2);
+    assert_eq!(store.tenure(&["outbox", "retry"]).code, 2);
+    let retried = store.tenure(&["outbox", "retry", "--id", &rejected, "--by", "ada", "--json"]).ok().json();
+    assert_eq!((retried["changed"].as_u64(), retried["ids"][0].as_str()), (Some(1), Some(rejected.as_str())));
+    wait_until("the retried one is dispatched", || stats(store)["dispatched"] == 1);
+    let again = store.tenure(&["outbox", "retry", "--id", &rejected]);
+    assert!(again.code == 1 && again.stderr.contains("is dispatched, not dead"), "{again:?}");
+    assert_eq!(store.tenure(&["outbox", "discard", "--topic", "worse", "--json"]).ok().json()["changed"], 1);
+    assert_eq!(list(store, &["--state", "discarded"])[0]["id"].as_str(), Some(failing.as_str()));
+    assert_eq!(relay.stop(), 0);
+    let numbers = stats(store);
+    assert_eq!((numbers["dead"].as_u64(), numbers["discarded"].as_u64()), (Some(0), Some(1)));
+}
+
+fn s45_a_halted_source_waits_for_an_operator(store: &Store) {
+    for (source, payload) in [("a", "a1"), ("a", "a2"), ("b", "b1")] {
+        send(store, &["--topic", "t", "--source", source, payload]);
+    }
+    let receiver = Receiver::with(|request, _| match request.text().as_str() {
+        "a1" => refuse("400 Never"),
+        _ => Answer::Apply,
+    });
+    let mut relay = Relay::start(store, "n1", &receiver.url(), &["--on-dead", "halt"]);
+    wait_until("b has arrived and a stands still", || {
+        stats(store)["halted_sources"] == 1 && receiver.effects("b") == ["b1"]
+    });
+    assert!(receiver.effects("a").is_empty());
+    store.tenure(&["outbox", "discard", "--source", "a"]).ok();
+    wait_until("a goes on", || receiver.effects("a") == ["a2"]);
+    assert_eq!(relay.stop(), 0);
+}
+
+fn s43_one_bad_row_is_parked_and_the_rest_flows(store: &Store) {
+    store.tenure(&["migrate"]).ok();
+    let outbox = store.table("outbox");
+    let long = "s".repeat(3_000);
+    let bad = [
+        ("headers", "topic, type, payload, headers", "'t', 'k', '1', '[1]'".to_owned()),
+        ("501", "topic, type, payload, source", "'t', 'k', '1', '".to_owned() + &long[..501] + "'"),
+        ("3000", "topic, type, payload, source", format!("'t', 'k', '1', '{long}'")),
+        ("JSON", "topic, type, payload, content_type", "'t', 'k', '{', 'application/json'".to_owned()),
+        ("topic is empty", "topic, type, payload", "'', 'k', '1'".to_owned()),
+        ("limit", "topic, type, payload", format!("'t', 'k', '{}'", "x".repeat(2_000))),
+    ];
+    for (_, columns, values) in &bad {
+        store.execute(&format!("insert into {outbox} ({columns}) values ({values})"));
+    }
+    let mut expected = bad.len();
+    if store.is_sqlite() {
+        store.execute(&format!("insert into {outbox} (topic, type, payload, message_id) values ('t', 'k', '1', 'seven')"));
+        expected += 1;
+    }
+    send(store, &["--topic", "t", "--source", "good", "fine"]);
+    let receiver = Receiver::start();
+    let options = ["--payload-limit", "1000", "--until-empty"];
+    let mut relay = Relay::start(store, "n1", &receiver.url(), &options);
+    assert_eq!(relay.exit(), 0, "{}", relay.log());
+    assert_eq!(receiver.effects("good"), ["fine"]);
+    let dead = list(store, &["--state", "dead"]);
+    assert_eq!(dead.len(), expected, "{dead:?}");
+    for (word, ..) in &bad {
+        assert!(dead.iter().any(|row| row["last_error"].as_str().unwrap().contains(word)), "{word}: {dead:?}");
+    }
+}
+
+fn s46_the_same_id_sends_once_and_another_content_is_refused(store: &Store) {
+    let id = "470831a4-832f-5e77-b6eb-b9d970179689";
+    let args = ["send", "--topic", "t", "--id", id, "--json", "one"];
+    assert_eq!(store.tenure(&args).ok().json()["fresh"], true);
+    assert_eq!(store.tenure(&args).ok().json()["fresh"], false);
+    let other = store.tenure(&["send", "--topic", "t", "--id", id, "two"]);
+    assert!(other.code == 1 && other.stderr.contains("payload"), "{other:?}");
+    assert_eq!(list(store, &[]).len(), 1);
+}
+
+fn a_delayed_message_waits(store: &Store) {
+    let receiver = Receiver::start();
+    send(store, &["--topic", "t", "--in", "3s", "later"]);
+    send(store, &["--topic", "t", "now"]);
+    let mut relay = Relay::start(store, "n1", &receiver.url(), &[]);
+    wait_until("the first has arrived", || receiver.applied() == 1);
+    assert_eq!(receiver.effects(""), ["now"]);
+    assert_eq!(stats(store)["delayed"], 1);
+    wait_until("the other follows", || receiver.applied() == 2);
+    assert_eq!(relay.stop(), 0);
+}
+
+fn stdout_gets_one_line_per_message(store: &Store) {
+    for n in 0..5 {
+        send(store, &["--topic", "t", "--source", "s", &format!("{{\"n\":{n}}}")]);
+    }
+    let said = run(store.command(&["relay", "--to", "stdout:", "--until-empty", "--quiet"]).env("TENURE_LOG", "error")).ok();
+    let lines: Vec<Value> = said.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let numbers: Vec<_> = lines.iter().map(|line| line["data"]["n"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, [0, 1, 2, 3, 4], "{said:?}");
+}
+
+fn a_relay_that_is_stopped_lets_deliveries_end(store: &Store) {
+    send(store, &["--topic", "t", "--source", "s", "slow"]);
+    send(store, &["--topic", "t", "--source", "s", "next"]);
+    let receiver = Receiver::with(|_, _| {
+        std::thread::sleep(Duration::from_millis(500)); // passes time: a slow receiver
+        Answer::Apply
+    });
+    let mut relay = Relay::start(store, "n1", &receiver.url(), &[]);
+    wait_until("a delivery is under way", || !receiver.requests().is_empty());
+    assert_eq!(relay.stop(), 0, "{}", relay.log());
+    let numbers = stats(store);
+    assert_eq!((numbers["dispatched"].as_u64(), numbers["pending"].as_u64()), (Some(1), Some(1)), "{}", relay.log());
+    assert_eq!(numbers["retrying"], 0, "a shutdown burns no attempt");
+}
+
+fn d3_of_two_relays_one_works_and_the_other_takes_over(store: &Store) {
+    let receiver = Receiver::start();
+    let mut first = Relay::start(store, "n1", &receiver.url(), &[]);
+    send(store, &["--topic", "t", "--source", "s", "1"]);
+    wait_until("the first works", || receiver.applied() == 1);
+    let mut second = Relay::start(store, "n2", &receiver.url(), &[]);
+    send(store, &["--topic", "t", "--source", "s", "2"]);
+    wait_until("the first works on", || receiver.applied() == 2);
+    first.signal(Signal::SIGKILL);
+    send(store, &["--topic", "t", "--source", "s", "3"]);
+    wait_until("the second took over", || receiver.applied() == 3);
+    assert_eq!(receiver.effects("s"), ["1", "2", "3"]);
+    let terms: Vec<_> = receiver.requests().iter().map(|request| request.header("ce-tenureterm").to_owned()).collect();
+    assert_eq!(terms.last().map(String::as_str), Some("2"), "{terms:?}");
+    assert_eq!(second.stop(), 0);
+    first.kill();
+}
+
+fn status_tells_health_by_its_exit_code(store: &Store) {
+    let id = send(store, &["--topic", "t", "1"]);
+    let well = store.tenure(&["status", "--json"]).ok().json();
+    assert_eq!((well["health"].as_str(), well["outbox"]["pending"].as_u64()), (Some("healthy"), Some(1)));
+    wait_until("it has waited for a while", || stats(store)["lag_ms"].as_u64().is_some_and(|lag| lag > 20));
+    let ill = store.tenure(&["status", "--json", "--lag-unhealthy", "10ms", "--lag-degraded", "1ms"]);
+    assert_eq!((ill.code, ill.json()["health"].as_str()), (1, Some("unhealthy")));
+    let receiver = Receiver::with(|_, _| refuse("404 Nowhere"));
+    assert_eq!(Relay::start(store, "n1", &receiver.url(), &["--until-empty"]).exit(), 0);
+    let degraded = store.tenure(&["status", "--json"]).ok().json();
+    assert_eq!(degraded["health"], "degraded", "{degraded}");
+    assert_eq!(store.tenure(&["status", "--dead-unhealthy", "1"]).code, 1);
+    store.tenure(&["outbox", "discard", "--id", &id]).ok();
+    assert_eq!(store.tenure(&["status", "--json"]).ok().json()["health"], "healthy");
+}
+
+fn bad_input_is_refused_with_2(store: &Store) {
+    for args in [
+        &["send", "--topic", "t"][..],
+        &["send", "payload"],
+        &["send", "--topic", "", "x"],
+        &["send", "--topic", "t", "--id", "seven", "x"],
+        &["send", "--topic", "t", "--header", "nothing", "x"],
+        &["send", "--topic", "t", "--header", "a b=c", "x"],
+        &["send", "--topic", "t", "--in", "soon", "x"],
+        &["send", "--topic", "t", "--content-type", "application/json", "{"],
+        &["send", "--topic", "t", "--payload-limit", "1", "xx"],
+        &["relay"],
+        &["relay", "--to", "ftp://h/"],
+        &["relay", "--to", "nowhere"],
+        &["relay", "--to", "stdout:", "--coordination", "shrug"],
+        &["relay", "--to", "stdout:", "--coordination", "partitioned:4"],
+        &["relay", "--to", "stdout:", "--max-attempts", "0"],
+        &["relay", "--to", "stdout:", "--retry-first", "2s", "--retry-cap", "1s"],
+        &["relay", "--to", "stdout:", "--concurrency", "0"],
+        &["outbox"],
+        &["outbox", "list", "--state", "lost"],
+        &["outbox", "show"],
+        &["outbox", "show", "seven"],
+        &["outbox", "retry", "--all", "--state", "pending"],
+    ] {
+        let said = store.tenure(args);
+        assert_eq!(said.code, 2, "{args:?}: {said:?}");
+        assert!(!said.stderr.is_empty(), "{args:?}");
+    }
+}

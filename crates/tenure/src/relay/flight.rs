@@ -1,0 +1,222 @@
+//! Rows on their way to the sink.
+//!
+//! A delivery has a deadline. When it has passed nobody waits any longer, but the sink's future is not dropped half-way:
+//! a handler may be in the middle of a transaction. It goes on by itself, and so many of those are borne, no more.
+
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use tenure_core::contract::Sink;
+use tenure_core::outbox::{Flight, Found, Landing, Message, OnDead, Stored, Verdict, decode};
+use tokio::time::timeout;
+use tracing::Instrument;
+
+use super::Shared;
+use crate::lease::Lease;
+use crate::stop::Stop;
+
+/// After this long a flight lands with what it has, so that outcomes are recorded and others have their turn.
+const LANDS_AFTER: Duration = Duration::from_millis(20);
+/// How long to wait after a payload could not be loaded.
+const LOAD_AGAIN_AFTER: Duration = Duration::from_millis(200);
+
+/// What is the same for all flights of one time in office.
+#[derive(Debug)]
+pub(super) struct Airport {
+    pub(super) shared: Arc<Shared>,
+    pub(super) lease: Option<Lease>,
+    pub(super) term: Option<u64>,
+    /// No further row is to be delivered.
+    pub(super) closing: Stop,
+    /// Deliveries whose deadline has passed, and which go on by themselves.
+    pub(super) overdue: Arc<AtomicUsize>,
+}
+
+/// What came of a flight.
+#[derive(Debug)]
+pub(super) struct Landed {
+    pub(super) lane: Option<Arc<str>>,
+    pub(super) landings: Vec<Landing>,
+    pub(super) untried: Vec<Stored>,
+}
+
+impl Airport {
+    /// Whether another row may be delivered: in any doubt, no.
+    fn is_open(&self) -> bool {
+        !self.closing.is_stopped() && self.lease.as_ref().is_none_or(Lease::check_alive)
+    }
+
+    pub(super) async fn fly(&self, flight: Flight) -> Landed {
+        let Flight { lane, rows } = flight;
+        if self.shared.sink.batch_size() > 1 {
+            return self.fly_as_batches(lane, rows).await;
+        }
+        let began = Instant::now();
+        let mut landings = Vec::with_capacity(rows.len());
+        let mut rows = rows.into_iter();
+        while let Some(row) = rows.next() {
+            if !self.is_open() || (!landings.is_empty() && began.elapsed() >= LANDS_AFTER) {
+                return Landed { lane, landings, untried: std::iter::once(row).chain(rows).collect() };
+            }
+            let (id, attempt, forgiven) = (row.id, row.attempts.saturating_add(1), row.forgiven);
+            let started = Instant::now();
+            let verdict = match self.ready(row).await {
+                Ready::Message(message) => self.deliver(message).await,
+                Ready::Verdict(verdict) => verdict,
+                Ready::NotNow(row) => {
+                    return Landed { lane, landings, untried: std::iter::once(row).chain(rows).collect() };
+                }
+            };
+            let goes_on = self.goes_on(&verdict);
+            landings.push(Landing { id, attempt, forgiven, verdict, took: started.elapsed() });
+            if !goes_on {
+                break;
+            }
+        }
+        Landed { lane, landings, untried: rows.collect() }
+    }
+
+    /// Whether the flight's next row may follow this verdict. The core decides what becomes of the source.
+    fn goes_on(&self, verdict: &Verdict) -> bool {
+        match verdict {
+            Verdict::Accepted => true,
+            Verdict::Rejected { .. } | Verdict::Poison { .. } => self.shared.settings.on_dead == OnDead::Skip,
+            Verdict::Transient { .. } | Verdict::Withheld => false,
+        }
+    }
+
+    async fn fly_as_batches(&self, lane: Option<Arc<str>>, rows: Vec<Stored>) -> Landed {
+        let mut landings: Vec<Landing> = Vec::with_capacity(rows.len());
+        let mut rows = rows.into_iter().peekable();
+        let size = self.shared.sink.batch_size();
+        while rows.peek().is_some() {
+            if !self.is_open() {
+                break;
+            }
+            let mut going = Vec::new();
+            let mut stays = None;
+            while going.len() < size
+                && let Some(row) = rows.next()
+            {
+                let (id, attempt, forgiven) = (row.id, row.attempts.saturating_add(1), row.forgiven);
+                let landing = |verdict| Landing { id, attempt, forgiven, verdict, took: Duration::ZERO };
+                match self.ready(row).await {
+                    Ready::Message(message) => going.push((landing(Verdict::Withheld), message)),
+                    Ready::Verdict(verdict) => {
+                        // What is before it goes first; this one lands in its place.
+                        stays = Some(Ok(landing(verdict)));
+                        break;
+                    }
+                    Ready::NotNow(row) => {
+                        stays = Some(Err(row));
+                        break;
+                    }
+                }
+            }
+            let landed = self.deliver_batch(going).await;
+            let stopped = landed.iter().any(|landing| !self.goes_on(&landing.verdict)) && lane.is_some();
+            landings.extend(landed);
+            match stays {
+                Some(Ok(landing)) if !stopped => {
+                    let goes_on = self.goes_on(&landing.verdict);
+                    landings.push(landing);
+                    if !goes_on && lane.is_some() {
+                        break;
+                    }
+                }
+                // It was not tried: it is read again.
+                Some(Ok(landing)) => landings.push(Landing { verdict: Verdict::Withheld, ..landing }),
+                Some(Err(row)) => {
+                    return Landed { lane, landings, untried: std::iter::once(row).chain(rows).collect() };
+                }
+                None => {}
+            }
+            if stopped {
+                break;
+            }
+        }
+        Landed { lane, landings, untried: rows.collect() }
+    }
+
+    async fn deliver_batch(&self, going: Vec<(Landing, Message)>) -> Vec<Landing> {
+        let (mut landings, messages): (Vec<_>, Vec<_>) = going.into_iter().unzip();
+        if messages.is_empty() {
+            return landings;
+        }
+        let (started, sink, count) = (Instant::now(), self.shared.sink.clone(), messages.len());
+        let delivery = async move { sink.deliver_batch(&messages).await };
+        let verdicts = self.in_time(delivery, |verdict| vec![verdict; count]).await;
+        let took = started.elapsed();
+        for (landing, verdict) in landings.iter_mut().zip(verdicts) {
+            (landing.verdict, landing.took) = (verdict, took);
+        }
+        landings
+    }
+
+    async fn deliver(&self, message: Message) -> Verdict {
+        let sink: Arc<dyn Sink> = self.shared.sink.clone();
+        let span = tracing::debug_span!("tenure.outbox.dispatch", id = %message.id, attempt = message.attempt);
+        let delivery = async move { sink.deliver(&message).await }.instrument(span);
+        self.in_time(delivery, |verdict| verdict).await
+    }
+
+    /// Waits for the sink until the deadline; `instead` says what a sink that is late, or panicked, comes to.
+    async fn in_time<T: Send + 'static>(
+        &self,
+        delivery: impl Future<Output = T> + Send + 'static,
+        instead: impl FnOnce(Verdict) -> T,
+    ) -> T {
+        let mut delivery = Box::pin(delivery);
+        // A panic costs this attempt, and nothing else: what it left half done is the sink's own.
+        let mut guarded = Box::pin(poll_fn(move |context| {
+            match catch_unwind(AssertUnwindSafe(|| delivery.as_mut().poll(context))) {
+                Ok(poll) => poll.map(Some),
+                Err(_) => Poll::Ready(None),
+            }
+        }));
+        match timeout(self.shared.settings.deadline, &mut guarded).await {
+            Ok(Some(answer)) => answer,
+            Ok(None) => instead(Verdict::transient("the sink panicked")),
+            Err(_) => {
+                let overdue = self.overdue.clone();
+                overdue.fetch_add(1, Ordering::Relaxed);
+                tokio::spawn(async move {
+                    guarded.await;
+                    overdue.fetch_sub(1, Ordering::Relaxed);
+                });
+                let deadline = self.shared.settings.deadline;
+                instead(Verdict::transient(format!("no answer within the deadline of {deadline:?}")))
+            }
+        }
+    }
+
+    async fn ready(&self, mut row: Stored) -> Ready {
+        if matches!(row.body, Found::Large) {
+            match self.shared.store.load(row.id).await {
+                Ok(Some(body)) => row.body = Found::Body(body),
+                // The row is gone: someone else has settled it.
+                Ok(None) => return Ready::Verdict(Verdict::Withheld),
+                Err(error) => {
+                    tracing::warn!(row = row.id.0, %error, "a payload could not be loaded");
+                    tokio::time::sleep(LOAD_AGAIN_AFTER).await;
+                    return Ready::NotNow(row);
+                }
+            }
+        }
+        match decode(row, &self.shared.settings.limits, self.term) {
+            Ok(message) => Ready::Message(message),
+            Err(poison) => Ready::Verdict(Verdict::Poison { reason: poison.to_string() }),
+        }
+    }
+}
+
+/// What a row is when its turn has come.
+enum Ready {
+    Message(Message),
+    Verdict(Verdict),
+    NotNow(Stored),
+}

@@ -1,0 +1,178 @@
+//! The relay: reads what was committed, delivers it, and records what came of it.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use std::sync::Arc;
+//! use tenure::core::outbox::Verdict;
+//! use tenure::sink::Handlers;
+//! use tenure::{LeaseSettings, Leases, Relay, RelaySettings, Stop, local_node};
+//!
+//! let database = tenure::open("sqlite:app.db", tenure::OpenOptions::default()).await?;
+//! database.schema().migrate().await?;
+//! let node = local_node(None)?;
+//! let leases = Leases::new(database.leases(), node.clone());
+//! let sink = Handlers::new().on("OrderPlaced", |message| {
+//!     Box::pin(async move {
+//!         println!("{}", message.id);
+//!         Verdict::Accepted
+//!     })
+//! })?;
+//! let relay = Relay::new(database.outbox(), Arc::new(sink), node.name, RelaySettings::default())?
+//!     .exclusive(leases.lease("outbox", LeaseSettings::default())?);
+//! relay.run(&Stop::new()).await?;
+//! # Ok(()) }
+//! ```
+//!
+//! **What it does not promise.** Delivery is at least once: a relay that dies after a delivery and before it has recorded
+//! it leaves the delivery to be made again. The receiver's inbox makes the effect happen once.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `mod` | [`Relay`]: taking office, and leaving it |
+//! | `office` | one time in office: the loop around the core's [`Drain`](tenure_core::outbox::Drain) |
+//! | `flight` | rows on their way to the sink, one after another, each with its deadline |
+//! | `listener` | hints that something was committed |
+//! | `sweeper` | deleting what is old enough |
+//! | `status` | what the relay tells of itself |
+
+mod flight;
+mod listener;
+mod office;
+mod status;
+mod sweeper;
+
+use std::sync::Arc;
+
+use tenure_core::StoreError;
+use tenure_core::contract::{OutboxStore, Sink};
+use tenure_core::id::NodeName;
+use tenure_core::lease::SettingsError;
+use tenure_core::outbox::{RelaySettings, Retention};
+use tokio::sync::Notify;
+
+use self::office::{Ended, Office};
+pub use self::status::{RelayStatus, Role};
+use self::status::Gauge;
+use crate::error::LeaseError;
+use crate::lease::Lease;
+use crate::stop::Stop;
+
+/// A relay could not go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RelayError {
+    /// The settings do not fit together.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The lease could not be had, and waiting would not mend it.
+    #[error(transparent)]
+    Lease(#[from] LeaseError),
+    /// The store refuses, and waiting would not mend it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Delivers what was committed. Clones are the same relay.
+#[derive(Debug, Clone)]
+pub struct Relay {
+    shared: Arc<Shared>,
+    /// The right to work; without one there is no other relay, or receivers do not mind.
+    lease: Option<Lease>,
+    retention: Option<Retention>,
+}
+
+/// What all parts of a relay share.
+#[derive(Debug)]
+struct Shared {
+    store: Arc<dyn OutboxStore>,
+    sink: Arc<dyn Sink>,
+    node: NodeName,
+    settings: RelaySettings,
+    gauge: Gauge,
+    /// Something was committed in this process.
+    nudge: Notify,
+}
+
+impl Relay {
+    /// A relay from `store` to `sink` that works alone ("single"): nothing keeps another one from doing the same. Order
+    /// is kept only while there is just one.
+    pub fn new(
+        store: Arc<dyn OutboxStore>,
+        sink: Arc<dyn Sink>,
+        node: NodeName,
+        settings: RelaySettings,
+    ) -> Result<Self, RelayError> {
+        settings.validate()?;
+        let (gauge, nudge) = (Gauge::default(), Notify::new());
+        let shared = Arc::new(Shared { store, sink, node, settings, gauge, nudge });
+        Ok(Self { shared, lease: None, retention: None })
+    }
+
+    /// Works only while it holds `lease` ("exclusive"); until then it reads no rows at all. The lease must be kept in the
+    /// store of the outbox: that is what lets the store refuse a relay that was deposed.
+    #[must_use]
+    pub fn exclusive(mut self, lease: Lease) -> Self {
+        self.lease = Some(lease);
+        self
+    }
+
+    /// Deletes what is old enough, while it works.
+    pub fn with_retention(mut self, retention: Retention) -> Result<Self, RelayError> {
+        retention.validate()?;
+        self.retention = Some(retention);
+        Ok(self)
+    }
+
+    /// Tells that something was committed in this process: spares the way through the database. A hint; never needed.
+    pub fn nudge(&self) {
+        self.shared.nudge.notify_one();
+    }
+
+    /// What it is doing.
+    pub fn status(&self) -> RelayStatus {
+        self.shared.gauge.read()
+    }
+
+    /// Works until `stop` is given; then lets what is under way end, records it, and leaves office.
+    ///
+    /// Rides out a store that goes away and comes back. An error is what waiting cannot mend.
+    pub async fn run(&self, stop: &Stop) -> Result<(), RelayError> {
+        let ran = match &self.lease {
+            None => {
+                self.shared.gauge.role(Role::Alone);
+                self.office(None).run(stop).await;
+                Ok(())
+            }
+            Some(lease) => self.run_under(lease, stop).await,
+        };
+        self.shared.gauge.role(Role::Stopped);
+        self.shared.sink.flush().await;
+        ran
+    }
+
+    async fn run_under(&self, lease: &Lease, stop: &Stop) -> Result<(), RelayError> {
+        loop {
+            self.shared.gauge.role(Role::Standby);
+            let Some(fence) = lease.acquire_when_free(stop).await? else { return Ok(()) };
+            self.shared.gauge.role(Role::Leading { term: fence.term.get() });
+            tracing::info!(%fence, "the relay is in office");
+            let ended = self.office(Some((lease.clone(), fence.clone()))).run(stop).await;
+            match ended {
+                Ended::Stopped => {
+                    if let Err(error) = lease.release().await {
+                        tracing::warn!(%fence, %error, "the relay's lease was not given back; its ttl will end it");
+                    }
+                    return Ok(());
+                }
+                Ended::Deposed => {
+                    let cause = lease.loss().map_or_else(|| "its fence was refused".to_owned(), |loss| loss.to_string());
+                    tracing::warn!(%fence, %cause, "the relay is out of office");
+                }
+            }
+        }
+    }
+
+    fn office(&self, seat: Option<(Lease, tenure_core::lease::Fence)>) -> Office {
+        Office::new(self.shared.clone(), seat, self.retention.clone())
+    }
+}

@@ -1,0 +1,294 @@
+//! One time in office: the loop that carries out what the core's [`Drain`] decides.
+//!
+//! Every call to the store and every flight runs in a task of its own, to its end, and reports by a channel: nothing that
+//! is waited for here is a call that could be cut in half.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tenure_core::StoreError;
+use tenure_core::lease::{Fence, Fenced, Loss};
+use tenure_core::outbox::{Drain, Outcome, Pace, Page, Recorded, Retention};
+use tenure_core::time::{Clock, Monotonic};
+use tokio::sync::mpsc;
+
+use super::flight::{Airport, Landed};
+use super::listener::Listener;
+use super::{Shared, sweeper};
+use crate::clock::SteadyClock;
+use crate::lease::Lease;
+use crate::stop::Stop;
+
+/// How long to wait after a record that had no answer; doubles up to [`RECORD_AGAIN_MAX`].
+const RECORD_AGAIN: Duration = Duration::from_millis(50);
+const RECORD_AGAIN_MAX: Duration = Duration::from_secs(2);
+
+/// How a time in office ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// It was asked to.
+    Stopped,
+    /// The lease is over.
+    Deposed,
+}
+
+/// What the loop is told.
+#[derive(Debug)]
+pub(super) enum Event {
+    Looked(Result<Page, StoreError>, Duration),
+    Landed(Landed),
+    Recorded(Vec<Outcome>, Result<Recorded, StoreError>),
+    Hint,
+}
+
+pub(super) struct Office {
+    shared: Arc<Shared>,
+    seat: Option<(Lease, Fence)>,
+    retention: Option<Retention>,
+    airport: Arc<Airport>,
+    drain: Drain,
+    pace: Pace,
+    events: mpsc::UnboundedSender<Event>,
+    inbox: mpsc::UnboundedReceiver<Event>,
+    /// Not before this moment is a record made again that had no answer.
+    record_at: Monotonic,
+    record_pause: Duration,
+    deposed: bool,
+}
+
+impl Office {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        seat: Option<(Lease, Fence)>,
+        retention: Option<Retention>,
+    ) -> Self {
+        let now = SteadyClock.now();
+        let (events, inbox) = mpsc::unbounded_channel();
+        let airport = Arc::new(Airport {
+            shared: shared.clone(),
+            lease: seat.as_ref().map(|(lease, _)| lease.clone()),
+            term: seat.as_ref().map(|(_, fence)| fence.term.get()),
+            closing: Stop::new(),
+            overdue: Arc::new(AtomicUsize::new(0)),
+        });
+        Self {
+            drain: Drain::new(shared.settings.clone()),
+            pace: Pace::new(shared.settings.poll_without_wakeup, now),
+            shared,
+            seat,
+            retention,
+            airport,
+            events,
+            inbox,
+            record_at: now,
+            record_pause: RECORD_AGAIN,
+            deposed: false,
+        }
+    }
+
+    fn fence(&self) -> Option<Fence> {
+        self.seat.as_ref().map(|(_, fence)| fence.clone())
+    }
+
+    /// Works until `stop` is given or the lease is over.
+    pub(super) async fn run(mut self, stop: &Stop) -> Ended {
+        let lost = self.seat.as_ref().map_or_else(Stop::new, |(lease, _)| lease.lost());
+        let sweeping = Stop::new();
+        if let Some(retention) = self.retention.take() {
+            let sweep = sweeper::sweep(self.shared.clone(), self.fence(), retention, sweeping.clone());
+            tokio::spawn(sweep);
+        }
+        let listener = self
+            .shared
+            .settings
+            .wakeup
+            .then(|| Listener::start(self.shared.store.clone(), self.events.clone()));
+        let ended = self.work(stop, &lost, listener.as_ref()).await;
+        // From here on nothing new is delivered, whatever is still in the air.
+        self.airport.closing.stop();
+        if ended == Ended::Stopped {
+            self.settle(&lost).await;
+        }
+        sweeping.stop();
+        self.shared.gauge.busy(0, 0);
+        if self.deposed { Ended::Deposed } else { ended }
+    }
+
+    async fn work(&mut self, stop: &Stop, lost: &Stop, listener: Option<&Listener>) -> Ended {
+        loop {
+            let now = SteadyClock.now();
+            self.act(now);
+            if let Some(listener) = listener {
+                let poll = match listener.works() {
+                    true => self.shared.settings.poll,
+                    false => self.shared.settings.poll_without_wakeup,
+                };
+                self.pace.set_poll(poll);
+                listener.arm(self.pace.armed());
+            }
+            let sleep = self.sleep(now);
+            tokio::select! {
+                biased;
+                () = lost.stopped() => return Ended::Deposed,
+                () = stop.stopped() => return Ended::Stopped,
+                event = self.inbox.recv() => self.take_all(event),
+                () = self.shared.nudge.notified() => self.take(Event::Hint),
+                () = tokio::time::sleep(sleep) => {}
+            }
+            if self.deposed {
+                return Ended::Deposed;
+            }
+            self.shared.gauge.busy(self.drain.held(), self.drain.flights());
+            if let Some((lease, _)) = &self.seat {
+                lease.progress();
+            }
+        }
+    }
+
+    /// Lets what is under way end, and records it. Burns no attempt of what has not ended in time.
+    async fn settle(&mut self, lost: &Stop) {
+        self.drain.stop();
+        let until = SteadyClock.now().after(self.shared.settings.drain);
+        loop {
+            let now = SteadyClock.now();
+            self.act(now);
+            if self.drain.is_settled() || self.deposed {
+                return;
+            }
+            if now >= until {
+                let (flights, held) = (self.drain.flights(), self.drain.held());
+                tracing::warn!(flights, held, "stopped with deliveries under way; they will be made again");
+                return;
+            }
+            let sleep = now.until(until).min(now.until(self.record_at).max(Duration::from_millis(1)));
+            let sleep = if self.record_at > now { sleep } else { now.until(until) };
+            tokio::select! {
+                biased;
+                () = lost.stopped() => return,
+                event = self.inbox.recv() => self.take_all(event),
+                () = tokio::time::sleep(sleep) => {}
+            }
+        }
+    }
+
+    /// How long to sleep if nothing happens.
+    fn sleep(&self, now: Monotonic) -> Duration {
+        let mut next = if self.drain.is_looking() { None } else { Some(self.pace.next()) };
+        for other in [self.drain.next_due(), (self.record_at > now).then_some(self.record_at)].into_iter().flatten() {
+            next = Some(next.map_or(other, |next| next.min(other)));
+        }
+        // While a look is under way its answer wakes us, whatever is due.
+        let sleep = next.map_or(Duration::from_secs(1), |next| now.until(next));
+        if self.drain.is_looking() { sleep.max(Duration::from_millis(1)) } else { sleep }
+    }
+
+    /// Starts everything that can be started.
+    fn act(&mut self, now: Monotonic) {
+        let batch = self.shared.sink.batch_size();
+        while self.airport.overdue.load(Ordering::Relaxed) < self.shared.settings.concurrency
+            && let Some(flight) = self.drain.next_flight(batch)
+        {
+            let (airport, events) = (self.airport.clone(), self.events.clone());
+            tokio::spawn(async move { events.send(Event::Landed(airport.fly(flight).await)) });
+        }
+        while now >= self.record_at
+            && let Some(outcomes) = self.drain.next_record()
+        {
+            let (shared, office, events) = (self.shared.clone(), self.fence(), self.events.clone());
+            tokio::spawn(async move {
+                let recorded = shared.store.record(office.as_ref(), &shared.node, &outcomes).await;
+                events.send(Event::Recorded(outcomes, recorded))
+            });
+        }
+        if let Some(look) = self.drain.look(self.pace.is_due(now), now) {
+            let (shared, events) = (self.shared.clone(), self.events.clone());
+            tokio::spawn(async move {
+                let began = SteadyClock.now();
+                let page = shared.store.look(&look).await;
+                events.send(Event::Looked(page, began.until(SteadyClock.now())))
+            });
+        }
+    }
+
+    /// Takes an event, and all that have come with it.
+    fn take_all(&mut self, event: Option<Event>) {
+        let mut next = event;
+        while let Some(event) = next {
+            self.take(event);
+            next = self.inbox.try_recv().ok();
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        let now = SteadyClock.now();
+        match event {
+            Event::Hint => {
+                self.shared.gauge.hinted();
+                self.pace.hint(now);
+            }
+            Event::Landed(Landed { lane, landings, untried }) => {
+                self.drain.landed(lane, landings, untried, fastrand::f64);
+            }
+            Event::Looked(Ok(page), took) => {
+                let found = self.drain.looked(page, now);
+                self.shared.gauge.looked(found);
+                self.shared.gauge.trouble(None);
+                self.pace.looked(found, took, now);
+            }
+            Event::Looked(Err(error), _) => {
+                self.drain.look_failed();
+                self.trouble("look at the outbox", &error);
+                self.pace.failed(now);
+            }
+            Event::Recorded(outcomes, Ok(answer)) => self.recorded(outcomes, answer, now),
+            Event::Recorded(outcomes, Err(error)) => {
+                self.drain.record_failed(outcomes);
+                self.trouble("record outcomes", &error);
+                self.record_at = now.after(self.record_pause);
+                self.record_pause = (self.record_pause * 2).min(RECORD_AGAIN_MAX);
+            }
+        }
+    }
+
+    fn recorded(&mut self, outcomes: Vec<Outcome>, answer: Recorded, now: Monotonic) {
+        self.record_pause = RECORD_AGAIN;
+        if let Recorded::Applied(applied) = &answer {
+            // Nearly always all were: no set is built for that.
+            let all = applied.len() == outcomes.len();
+            for outcome in &outcomes {
+                if all || applied.contains(&outcome.id) {
+                    self.shared.gauge.recorded(outcome);
+                    tell(outcome);
+                }
+            }
+        }
+        if !self.drain.recorded(outcomes, answer, now) {
+            self.deposed = true;
+            if let Some((lease, fence)) = &self.seat {
+                lease.fenced(&Fenced { fence: fence.clone(), loss: Loss::Fenced });
+            }
+        }
+    }
+
+    fn trouble(&self, what: &str, error: &StoreError) {
+        tracing::warn!(%error, "the relay could not {what}; it will try again");
+        self.shared.gauge.trouble(Some(error.to_string()));
+    }
+}
+
+/// Says what an operator wants to know without asking.
+fn tell(outcome: &Outcome) {
+    use tenure_core::outbox::Next;
+
+    let reason = outcome.reason.as_deref().unwrap_or_default();
+    match outcome.next {
+        Next::Done => tracing::trace!(row = outcome.id.0, attempt = outcome.attempt, "dispatched"),
+        Next::Again { after } => {
+            tracing::info!(row = outcome.id.0, attempt = outcome.attempt, ?after, reason, "will be tried again");
+        }
+        Next::Dead { halt } => {
+            tracing::error!(row = outcome.id.0, attempt = outcome.attempt, halt, reason, "a message is dead");
+        }
+    }
+}

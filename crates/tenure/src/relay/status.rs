@@ -1,0 +1,135 @@
+//! What a relay tells of itself: counters that its parts move, and a snapshot of them.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+use serde::Serialize;
+use tenure_core::outbox::{Kind, Next, Outcome, Swept};
+
+/// What a relay is at the moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase", tag = "role")]
+pub enum Role {
+    /// It does not run.
+    #[default]
+    Stopped,
+    /// It works without a lease.
+    Alone,
+    /// It waits for its lease, and reads nothing.
+    Standby,
+    /// It works under its lease.
+    Leading {
+        /// The number of its holding.
+        term: u64,
+    },
+}
+
+/// A snapshot of a relay. Numbers count from its start.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct RelayStatus {
+    /// What it is.
+    #[serde(flatten)]
+    pub role: Role,
+    /// Attempts that were recorded as a success.
+    pub delivered: u64,
+    /// Attempts that were recorded as rejected by the receiver.
+    pub rejected: u64,
+    /// Attempts that were recorded as failed for now.
+    pub transient: u64,
+    /// Attempts that were recorded as poison.
+    pub poison: u64,
+    /// Messages that were given up.
+    pub dead: u64,
+    /// Rows in memory: waiting, under way, or not recorded yet.
+    pub held: u64,
+    /// Deliveries under way.
+    pub in_flight: u64,
+    /// Looks at the store.
+    pub looks: u64,
+    /// Looks that found something.
+    pub looks_with_rows: u64,
+    /// Hints that something was committed.
+    pub hints: u64,
+    /// Rows that retention deleted.
+    pub swept: u64,
+    /// What went wrong last between the relay and its store; none when the last call went well.
+    pub trouble: Option<String>,
+}
+
+/// The counters.
+#[derive(Debug, Default)]
+pub(super) struct Gauge {
+    role: Mutex<Role>,
+    outcomes: [AtomicU64; 4],
+    dead: AtomicU64,
+    held: AtomicU64,
+    in_flight: AtomicU64,
+    looks: AtomicU64,
+    looks_with_rows: AtomicU64,
+    hints: AtomicU64,
+    swept: AtomicU64,
+    trouble: Mutex<Option<String>>,
+}
+
+impl Gauge {
+    pub(super) fn role(&self, role: Role) {
+        *self.role.lock().unwrap_or_else(PoisonError::into_inner) = role;
+    }
+
+    pub(super) fn recorded(&self, outcome: &Outcome) {
+        self.outcomes[slot(outcome.kind)].fetch_add(1, Relaxed);
+        if matches!(outcome.next, Next::Dead { .. }) {
+            self.dead.fetch_add(1, Relaxed);
+        }
+    }
+
+    pub(super) fn looked(&self, found: usize) {
+        self.looks.fetch_add(1, Relaxed);
+        self.looks_with_rows.fetch_add(u64::from(found > 0), Relaxed);
+    }
+
+    pub(super) fn hinted(&self) {
+        self.hints.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn busy(&self, held: usize, in_flight: usize) {
+        self.held.store(held as u64, Relaxed);
+        self.in_flight.store(in_flight as u64, Relaxed);
+    }
+
+    pub(super) fn swept(&self, swept: &Swept) {
+        self.swept.fetch_add(swept.dispatched + swept.dead + swept.discarded + swept.inbox, Relaxed);
+    }
+
+    pub(super) fn trouble(&self, trouble: Option<String>) {
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+    }
+
+    pub(super) fn read(&self) -> RelayStatus {
+        let outcome = |kind| self.outcomes[slot(kind)].load(Relaxed);
+        RelayStatus {
+            role: *self.role.lock().unwrap_or_else(PoisonError::into_inner),
+            delivered: outcome(Kind::Success),
+            rejected: outcome(Kind::Rejected),
+            transient: outcome(Kind::Transient),
+            poison: outcome(Kind::Poison),
+            dead: self.dead.load(Relaxed),
+            held: self.held.load(Relaxed),
+            in_flight: self.in_flight.load(Relaxed),
+            looks: self.looks.load(Relaxed),
+            looks_with_rows: self.looks_with_rows.load(Relaxed),
+            hints: self.hints.load(Relaxed),
+            swept: self.swept.load(Relaxed),
+            trouble: self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
+    }
+}
+
+const fn slot(kind: Kind) -> usize {
+    match kind {
+        Kind::Success => 0,
+        Kind::Rejected => 1,
+        Kind::Transient => 2,
+        Kind::Poison => 3,
+    }
+}

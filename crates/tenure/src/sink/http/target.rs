@@ -1,0 +1,37 @@
+//! Where requests go.
+
+use hyper::Uri;
+use url::Url;
+
+use crate::sink::SinkError;
+
+/// The receiver's URL, and what may be said of it.
+pub(super) struct Target {
+    pub(super) url: Url,
+    pub(super) uri: Uri,
+    /// Scheme, host and port. The path is left out too: the paths of many webhooks are their password.
+    pub(super) name: String,
+}
+
+impl Target {
+    pub(super) fn parse(text: &str) -> Result<Self, SinkError> {
+        // None of these errors repeats the text.
+        let unusable = |message: String| SinkError::BadUrl { message };
+        let mut url = Url::parse(text).map_err(|error| unusable(error.to_string()))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(unusable("its scheme is neither http: nor https:".into()));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            let message = "it holds a user or password, which would be seen wherever a URL is; set a token instead";
+            return Err(unusable(message.into()));
+        }
+        url.set_fragment(None);
+        let uri = url.as_str().parse().map_err(|error: hyper::http::uri::InvalidUri| unusable(error.to_string()))?;
+        let name = url.origin().ascii_serialization();
+        Ok(Self { url, uri, name })
+    }
+
+    pub(super) fn is_tls(&self) -> bool {
+        self.url.scheme() == "https"
+    }
+}
