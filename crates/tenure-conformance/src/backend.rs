@@ -91,6 +91,10 @@ pub enum Need {
     RegressTerm,
     /// [`Backend::kill_sessions`].
     KillSessions,
+    /// [`OutboxBackend::writes_at_once`](crate::outbox::OutboxBackend::writes_at_once).
+    ConcurrentWriters,
+    /// [`OutboxStore::listen`](tenure_core::contract::OutboxStore::listen).
+    Wakeup,
 }
 
 impl fmt::Display for Need {
@@ -105,6 +109,8 @@ impl fmt::Display for Need {
             Self::DeleteRow => "way to delete a row",
             Self::RegressTerm => "way to set a term back",
             Self::KillSessions => "way to kill sessions",
+            Self::ConcurrentWriters => "two writers at once",
+            Self::Wakeup => "wake-up",
         })
     }
 }

@@ -18,6 +18,7 @@
 //! |---|---|
 //! | [`backend`] | what the suite needs of a backend under test |
 //! | [`lease`] | the cases about leases, by theme, and their list |
+//! | [`outbox`] | the cases about outbox and inbox, by theme, and their list |
 //! | [`suite`] | how a case is run |
 
 // A suite fails by panicking.
@@ -25,9 +26,11 @@
 
 pub mod backend;
 pub mod lease;
+pub mod outbox;
 pub mod suite;
 
 pub use backend::{Backend, Need};
+pub use outbox::OutboxBackend;
 
 /// Makes one test of every lease case.
 ///
@@ -39,5 +42,15 @@ pub use backend::{Backend, Need};
 macro_rules! lease_suite {
     ($backend:expr) => {
         $crate::__lease_cases! { tests $backend }
+    };
+}
+
+/// Makes one test of every outbox case.
+///
+/// The argument is a future that yields an [`OutboxBackend`], or an `Option` of one, as for [`lease_suite!`].
+#[macro_export]
+macro_rules! outbox_suite {
+    ($backend:expr) => {
+        $crate::__outbox_cases! { tests $backend }
     };
 }

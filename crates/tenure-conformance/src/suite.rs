@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::backend::{Backend, Need};
 use crate::lease;
+use crate::outbox::{self, OutboxBackend};
 
 /// After this long a case counts as hung. The slowest takes a few seconds.
 const CASE_LIMIT: Duration = Duration::from_secs(120);
@@ -17,14 +18,14 @@ const CASE_LIMIT: Duration = Duration::from_secs(120);
 pub type Running<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 /// One property that every backend must have.
-#[derive(Debug, Clone, Copy)]
-pub struct Case {
+#[derive(Debug)]
+pub struct Case<B: ?Sized = dyn Backend> {
     /// The property, with the number of its scenario in front.
     pub name: &'static str,
     /// The module it lives in.
     pub theme: &'static str,
     /// Panics when the backend does not have the property.
-    pub run: for<'a> fn(&'a dyn Backend) -> Running<'a>,
+    pub run: for<'a> fn(&'a B) -> Running<'a>,
 }
 
 /// What a suite can be given as its backend.
@@ -57,22 +58,58 @@ impl IntoBackend for Option<Arc<dyn Backend>> {
     }
 }
 
+/// What a suite of the outbox can be given as its backend.
+pub trait IntoOutboxBackend {
+    /// The backend; `None` when it is not to be had on this machine.
+    fn into_backend(self) -> Option<Arc<dyn OutboxBackend>>;
+}
+
+impl<B: OutboxBackend + 'static> IntoOutboxBackend for B {
+    fn into_backend(self) -> Option<Arc<dyn OutboxBackend>> {
+        Some(Arc::new(self))
+    }
+}
+
+impl<B: OutboxBackend + 'static> IntoOutboxBackend for Option<B> {
+    fn into_backend(self) -> Option<Arc<dyn OutboxBackend>> {
+        self.map(|backend| Arc::new(backend) as Arc<dyn OutboxBackend>)
+    }
+}
+
 /// Runs one case by its name; what [`lease_suite!`](crate::lease_suite) makes of every case.
 pub fn run<S>(name: &'static str, start: S)
 where
     S: Future<Output: IntoBackend>,
 {
-    let case =
-        lease::CASES.iter().find(|case| case.name == name).expect("every test of the suite has a case");
+    run_case(named(lease::CASES, name), async { start.await.into_backend() });
+}
+
+/// Runs one case by its name; what [`outbox_suite!`](crate::outbox_suite) makes of every case.
+pub fn run_outbox<S>(name: &'static str, start: S)
+where
+    S: Future<Output: IntoOutboxBackend>,
+{
+    run_case(named(outbox::CASES, name), async { start.await.into_backend() });
+}
+
+fn named<B: ?Sized>(cases: &'static [Case<B>], name: &str) -> &'static Case<B> {
+    cases.iter().find(|case| case.name == name).expect("every test of the suite has a case")
+}
+
+fn run_case<B, S>(case: &'static Case<B>, start: S)
+where
+    B: ?Sized + Send + Sync + 'static,
+    S: Future<Output = Option<Arc<B>>>,
+{
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         // Panics and skips then carry the case's name.
-        .thread_name(name)
+        .thread_name(case.name)
         .enable_all()
         .build()
         .expect("a runtime");
     let ended = runtime.block_on(async {
-        match start.await.into_backend() {
+        match start.await {
             Some(backend) => to_its_end(case, backend).await,
             None => {
                 unavailable();
@@ -88,9 +125,9 @@ where
 }
 
 /// Runs a case in a task of its own, so that a hung one can be told from a slow one without cancelling its calls.
-async fn to_its_end(
-    case: &'static Case,
-    backend: Arc<dyn Backend>,
+async fn to_its_end<B: ?Sized + Send + Sync + 'static>(
+    case: &'static Case<B>,
+    backend: Arc<B>,
 ) -> Result<(), Box<dyn std::any::Any + Send>> {
     let running = tokio::spawn(async move { (case.run)(&*backend).await });
     tokio::select! {

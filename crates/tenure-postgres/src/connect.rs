@@ -9,12 +9,13 @@ use std::time::{Duration, SystemTime};
 
 use deadpool_postgres::Connect;
 use tenure_core::StoreError;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Handle;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::timeout;
 use tokio_postgres::types::FromSqlOwned;
-use tokio_postgres::{Client, Config, Error, Row};
+use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::error::{store_error, unreachable};
@@ -44,6 +45,8 @@ pub(crate) struct Connector {
     /// What is said on every connection of the pool right after it was opened; nothing behind a pooler, where it would
     /// stick to a server connection that others use next.
     opening: Option<Arc<str>>,
+    /// Rung when the server notifies.
+    bell: Option<Arc<Notify>>,
 }
 
 impl Connector {
@@ -66,12 +69,23 @@ impl Connector {
             application_name: options.application_name.as_str().into(),
             limit: options.connect_timeout,
             opening: None,
+            bell: None,
         })
     }
 
     /// The same, saying `opening` on each new connection of the pool.
     pub(crate) fn with_opening(&self, opening: String) -> Self {
         Self { opening: Some(opening.into()), ..self.clone() }
+    }
+
+    /// The same with its connections on another runtime.
+    pub(crate) fn on(&self, handle: Handle) -> Self {
+        Self { handle, ..self.clone() }
+    }
+
+    /// The same, ringing `bell` for each notification that comes on a connection.
+    pub(crate) fn with_bell(&self, bell: Arc<Notify>) -> Self {
+        Self { bell: Some(bell), ..self.clone() }
     }
 
     pub(crate) fn config(&self) -> &Config {
@@ -97,11 +111,12 @@ impl Connector {
 
     /// Dials on the store's runtime; if that has ended, on the caller's.
     async fn dial(&self, config: Config, opening: Option<Arc<str>>) -> Result<Dialled, Error> {
-        let task = self.handle.spawn(dial(config.clone(), self.tls.clone(), opening.clone()));
+        let dialling = || dial(config.clone(), self.tls.clone(), opening.clone(), self.bell.clone());
+        let task = self.handle.spawn(dialling());
         let _stop = StopOnDrop(task.abort_handle());
         match task.await {
             Ok(outcome) => outcome,
-            Err(_) => dial(config, self.tls.clone(), opening).await,
+            Err(_) => dialling().await,
         }
     }
 }
@@ -123,13 +138,18 @@ impl Connect for Connector {
 /// A client, the task that drives its connection, and what tells when that has ended.
 type Dialled = (Client, JoinHandle<()>, watch::Receiver<()>);
 
-async fn dial(config: Config, tls: MakeRustlsConnect, opening: Option<Arc<str>>) -> Result<Dialled, Error> {
+async fn dial(
+    config: Config,
+    tls: MakeRustlsConnect,
+    opening: Option<Arc<str>>,
+    bell: Option<Arc<Notify>>,
+) -> Result<Dialled, Error> {
     let (client, connection) = config.connect(tls).await?;
     let (ending, ended) = watch::channel(());
     let task = tokio::spawn(async move {
         // Dropped when the connection ends, and that is the message.
         let _ending = ending;
-        if let Err(error) = connection.await {
+        if let Err(error) = drive(connection, bell).await {
             tracing::debug!(%error, "a connection to Postgres ended");
         }
     });
@@ -137,6 +157,21 @@ async fn dial(config: Config, tls: MakeRustlsConnect, opening: Option<Arc<str>>)
         client.batch_execute(&opening).await?;
     }
     Ok((client, task, ended))
+}
+
+/// Drives a connection to its end.
+async fn drive<S, T>(mut connection: Connection<S, T>, bell: Option<Arc<Notify>>) -> Result<(), Error>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    let Some(bell) = bell else { return connection.await };
+    while let Some(message) = std::future::poll_fn(|context| connection.poll_message(context)).await {
+        if let AsyncMessage::Notification(_) = message? {
+            bell.notify_one();
+        }
+    }
+    Ok(())
 }
 
 /// Ends a task that nobody waits for any more.

@@ -48,6 +48,24 @@ pub(crate) fn pool_error(store: &str, error: PoolError) -> StoreError {
     }
 }
 
+/// Turns an error of sqlx into ours.
+#[cfg(feature = "sqlx")]
+pub(crate) fn sqlx_error(store: &str, error: sqlx::Error) -> StoreError {
+    let store = store.to_owned();
+    let Some(db) = error.as_database_error() else {
+        // sqlx may put its configuration into other errors: only their kind is told, the rest is in the source.
+        return StoreError::Unreachable { store, message: "the connection of sqlx gave no answer".into() };
+    };
+    let message = db.message().to_owned();
+    match db.code().as_deref() {
+        Some("42P01" | "3F000") => StoreError::SchemaMissing { store },
+        Some("55P03" | "57014" | "40001" | "40P01") => StoreError::Busy { store, message },
+        Some("25006") => StoreError::ReadOnly { store, message },
+        Some("42501") => StoreError::Refused { store, message },
+        _ => StoreError::Failed { store, message, source: None },
+    }
+}
+
 /// The store does not answer.
 pub(crate) fn unreachable(store: &str, message: impl Into<String>) -> StoreError {
     StoreError::Unreachable { store: store.to_owned(), message: message.into() }

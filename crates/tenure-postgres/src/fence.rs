@@ -76,7 +76,7 @@ impl Fencing {
             .persistent(false)
             .fetch_optional(connection)
             .await
-            .map_err(|error| sqlx_error(&self.store, error))?;
+            .map_err(|error| crate::error::sqlx_error(&self.store, error))?;
         self.judge(row.as_ref(), fence)
     }
 
@@ -95,23 +95,5 @@ impl Fencing {
         let never = tenure_core::time::StoreTime::from_micros(0);
         let (record, now) = row.map_or(Ok((None, never)), |row| reader.lease_and_now(row))?;
         Ok(decide::check(record.as_ref(), fence, now).into_result()?)
-    }
-}
-
-#[cfg(feature = "sqlx")]
-fn sqlx_error(store: &str, error: sqlx::Error) -> tenure_core::StoreError {
-    use tenure_core::StoreError;
-
-    let store = store.to_owned();
-    let Some(db) = error.as_database_error() else {
-        // sqlx may put its configuration into other errors: only their kind is told, the rest is in the source.
-        return StoreError::Unreachable { store, message: "the connection of sqlx gave no answer".into() };
-    };
-    let message = db.message().to_owned();
-    match db.code().as_deref() {
-        Some("42P01" | "3F000") => StoreError::SchemaMissing { store },
-        Some("55P03" | "57014" | "40001" | "40P01") => StoreError::Busy { store, message },
-        Some("42501") => StoreError::Refused { store, message },
-        _ => StoreError::Failed { store, message, source: None },
     }
 }

@@ -25,6 +25,7 @@
 //! | `leases`, `admin`, `registry`, `schema` | the contracts over rows |
 //! | `presence`, `locks`, `wait` | the contracts over sessions |
 //! | `fence` | [`Fencing`]: the check in the user's transaction |
+//! | `outbox/` | [`Outbox`] and [`Inbox`] in the user's transaction, and the contracts of relay and operator |
 //! | `rows`, `error` | from the driver's types to ours |
 //!
 //! [presence]: tenure_core::contract::Presence
@@ -36,6 +37,7 @@ mod fence;
 mod leases;
 mod locks;
 mod options;
+mod outbox;
 mod password;
 mod presence;
 mod probe;
@@ -52,5 +54,6 @@ mod writing;
 pub use fence::Fencing;
 pub use locks::PostgresLocks;
 pub use options::{PostgresOptions, Sessions, TlsMode};
+pub use outbox::{Inbox, Outbox};
 pub use schema::migrations;
 pub use store::PostgresStore;

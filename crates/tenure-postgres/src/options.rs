@@ -26,8 +26,10 @@ const APPLICATION_NAME_MAX_BYTES: usize = 50;
 pub struct PostgresOptions {
     /// Where the tables live. `tenure_` in the connection's own schema.
     pub naming: Naming,
-    /// How many connections the pool has at most; presence, watches and session locks have their own. 4.
+    /// How many connections the pool has at most; presence, watches, session locks and the outbox have their own. 4.
     pub max_connections: u32,
+    /// How many connections the outbox has at most, opened when it is first used. 4.
+    pub max_outbox_connections: u32,
     /// How many holders' deaths can be waited for at once, each on a connection of its own; further waits poll. 8.
     pub max_watches: u32,
     /// How long opening a connection may take. 5 s.
@@ -117,6 +119,7 @@ impl PostgresOptions {
         Self {
             naming: Naming::default(),
             max_connections: 4,
+            max_outbox_connections: 4,
             max_watches: 8,
             connect_timeout: Duration::from_secs(5),
             lock_timeout: Duration::from_secs(2),
@@ -172,9 +175,14 @@ impl PostgresOptions {
         }
         let Self { max_connections, max_watches, lock_timeout, statement_timeout, connect_timeout, .. } =
             self;
-        if *max_connections == 0 || *max_connections > CONNECTIONS_MAX || *max_watches > CONNECTIONS_MAX {
+        let is_pool = |size: u32| (1..=CONNECTIONS_MAX).contains(&size);
+        if !is_pool(*max_connections)
+            || !is_pool(self.max_outbox_connections)
+            || *max_watches > CONNECTIONS_MAX
+        {
             return refuse(format!(
-                "max_connections is not between 1 and {CONNECTIONS_MAX}, or max_watches is above it"
+                "max_connections or max_outbox_connections is not between 1 and {CONNECTIONS_MAX}, or max_watches is \
+                 above it"
             ));
         }
         if lock_timeout.as_millis() == 0
@@ -245,6 +253,7 @@ impl fmt::Debug for PostgresOptions {
             .field("server", &self.label())
             .field("naming", &self.naming)
             .field("max_connections", &self.max_connections)
+            .field("max_outbox_connections", &self.max_outbox_connections)
             .field("max_watches", &self.max_watches)
             .field("connect_timeout", &self.connect_timeout)
             .field("lock_timeout", &self.lock_timeout)

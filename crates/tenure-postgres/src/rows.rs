@@ -14,6 +14,7 @@ use tenure_core::time::StoreTime;
 pub(crate) trait Columns {
     fn text(&self, column: &str) -> Result<Option<String>, String>;
     fn number(&self, column: &str) -> Result<Option<i64>, String>;
+    fn bytes(&self, column: &str) -> Result<Option<Vec<u8>>, String>;
 }
 
 impl Columns for tokio_postgres::Row {
@@ -22,6 +23,10 @@ impl Columns for tokio_postgres::Row {
     }
 
     fn number(&self, column: &str) -> Result<Option<i64>, String> {
+        self.try_get(column).map_err(|error| error.to_string())
+    }
+
+    fn bytes(&self, column: &str) -> Result<Option<Vec<u8>>, String> {
         self.try_get(column).map_err(|error| error.to_string())
     }
 }
@@ -33,6 +38,10 @@ impl Columns for sqlx::postgres::PgRow {
     }
 
     fn number(&self, column: &str) -> Result<Option<i64>, String> {
+        sqlx::Row::try_get(self, column).map_err(|error| error.to_string())
+    }
+
+    fn bytes(&self, column: &str) -> Result<Option<Vec<u8>>, String> {
         sqlx::Row::try_get(self, column).map_err(|error| error.to_string())
     }
 }

@@ -79,7 +79,7 @@ impl Shared {
     /// All tables are looked for in one statement, and the version is read only then: so a migration that is made
     /// meanwhile is seen either whole or not at all.
     async fn schema_version(&self) -> Result<u32, StoreError> {
-        let (tables, schema) = (self.statements.tables(), self.schema_name());
+        let (tables, schema) = (self.statements.tables(SCHEMA_VERSION), self.schema_name());
         let params: Params<'_> = &[(&&tables[..], Type::TEXT_ARRAY), (&schema, Type::TEXT)];
         let there = self.names(&self.read(TABLES_THERE, params).await?)?;
         if !there.contains(&tables[0]) {
@@ -96,7 +96,8 @@ impl Shared {
         if version > SCHEMA_VERSION || there.is_empty() {
             return Ok(version);
         }
-        let tables = self.statements.tables();
+        // A schema of an earlier version has fewer tables. One that notes no version has at least those of the first.
+        let tables = self.statements.tables(version.max(1));
         let what = match tables.iter().find(|table| !there.contains(table)) {
             Some(missing) => format!("table {missing} is missing"),
             None if version == 0 => format!("table {} is empty", tables[0]),
@@ -143,7 +144,7 @@ impl Shared {
 
     async fn version_on(&self, client: &Client) -> Result<u32, StoreError> {
         let explain = |error| store_error(&self.label, error);
-        let (tables, schema) = (self.statements.tables(), self.schema_name());
+        let (tables, schema) = (self.statements.tables(SCHEMA_VERSION), self.schema_name());
         let params: Params<'_> = &[(&&tables[..], Type::TEXT_ARRAY), (&schema, Type::TEXT)];
         let there = self.names(&client.query_typed(TABLES_THERE, params).await.map_err(explain)?)?;
         if !there.contains(&tables[0]) {

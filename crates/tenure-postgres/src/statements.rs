@@ -8,19 +8,32 @@ use tenure_core::hash;
 use tenure_core::lease::Flag;
 use tenure_core::naming::Naming;
 
+use crate::outbox;
+
 /// One migration.
 pub(crate) struct Migration {
     pub(crate) version: u32,
     pub(crate) description: &'static str,
+    /// The tables that it makes; of the first one, first the one that tells the version.
+    tables: &'static [&'static str],
     sql: &'static str,
 }
 
 /// Every migration, in order.
-pub(crate) const MIGRATIONS: [Migration; 1] = [Migration {
-    version: 1,
-    description: "leases, their history, audit",
-    sql: include_str!("../sql/migrations/0001_leases.sql"),
-}];
+pub(crate) const MIGRATIONS: [Migration; 2] = [
+    Migration {
+        version: 1,
+        description: "leases, their history, audit",
+        tables: &["schema", "leases", "lease_history", "audit"],
+        sql: include_str!("../sql/migrations/0001_leases.sql"),
+    },
+    Migration {
+        version: 2,
+        description: "outbox, inbox",
+        tables: &["outbox", "outbox_pending", "outbox_attempts", "outbox_dead", "inbox"],
+        sql: include_str!("../sql/migrations/0002_outbox.sql"),
+    },
+];
 
 /// The schema's version that this program needs.
 pub(crate) const SCHEMA_VERSION: u32 = MIGRATIONS[MIGRATIONS.len() - 1].version;
@@ -85,6 +98,7 @@ pub(crate) struct Statements {
     pub(crate) fence_check: String,
     pub(crate) schema_read: String,
     pub(crate) schema_write: String,
+    pub(crate) outbox: outbox::statements::Statements,
     naming: Naming,
 }
 
@@ -109,6 +123,7 @@ impl Statements {
             fence_check: fill(include_str!("../sql/fence_check.sql")),
             schema_read: fill(include_str!("../sql/schema_read.sql")),
             schema_write: fill(include_str!("../sql/schema_write.sql")),
+            outbox: outbox::statements::Statements::new(naming),
             naming: naming.clone(),
         }
     }
@@ -161,13 +176,16 @@ impl Statements {
         self.naming.schema.as_ref().map(|schema| format!("CREATE SCHEMA IF NOT EXISTS \"{schema}\""))
     }
 
-    /// The bare names of all tables, first the one that tells the version.
-    pub(crate) fn tables(&self) -> [String; 4] {
-        ["schema", "leases", "lease_history", "audit"].map(|table| format!("{}{table}", self.naming.prefix))
+    /// The bare names of all tables that a schema of that version has, first the one that tells the version.
+    pub(crate) fn tables(&self, version: u32) -> Vec<String> {
+        let made = MIGRATIONS.iter().filter(|migration| migration.version <= version);
+        made.flat_map(|migration| migration.tables)
+            .map(|table| format!("{}{table}", self.naming.prefix))
+            .collect()
     }
 
     pub(crate) fn migration(&self, migration: &Migration) -> String {
-        self.naming.fill(migration.sql)
+        outbox::statements::fill(&self.naming, migration.sql)
     }
 
     /// One migration as a DBA would run it.
@@ -185,7 +203,7 @@ impl Statements {
 }
 
 /// The isolation is named, because a database may have another default.
-const BEGIN_WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+pub(crate) const BEGIN_WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 
 /// How long the server may take over a statement.
 #[derive(Debug, Clone, Copy)]
@@ -196,7 +214,7 @@ pub(crate) struct Limits {
 
 impl Limits {
     /// The limits of one transaction; what a pooler leaves us.
-    fn local(&self) -> String {
+    pub(crate) fn local(&self) -> String {
         self.set("SET LOCAL")
     }
 
@@ -246,7 +264,7 @@ pub(crate) fn wait_lock(key: i64, patience: Duration) -> String {
 
 /// Has a lock within the time given, in one statement: the condition is computed before what is selected, and the limit
 /// that it sets ends with the statement.
-fn waiting(lock: &str, patience: Duration) -> String {
+pub(crate) fn waiting(lock: &str, patience: Duration) -> String {
     let limit = millis(patience);
     format!("SELECT {lock} WHERE set_config('lock_timeout', '{limit}', true) IS NOT NULL")
 }
@@ -279,12 +297,15 @@ mod tests {
     #[test]
     fn every_placeholder_is_filled() {
         let statements = Statements::new(&Naming::default());
-        let all = format!("{statements:?}") + &statements.migration_script(&MIGRATIONS[0]);
-        for left in
-            ["{leases}", "{lease_history}", "{audit}", "{schema}", "{columns}", "{now_us}", "{prefix}"]
-        {
-            assert!(!all.contains(left), "{left}");
-        }
+        let scripts: String = MIGRATIONS.iter().map(|one| statements.migration_script(one)).collect();
+        // What is shown as text has no escapes that would hide a brace.
+        let all = format!("{statements:?}") + &scripts;
+        let braces = all.match_indices('{').filter(|(at, _)| {
+            let word: String =
+                all[at + 1..].chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect();
+            !word.is_empty() && all[at + 1 + word.len()..].starts_with('}')
+        });
+        assert_eq!(braces.count(), 0);
     }
 
     #[test]

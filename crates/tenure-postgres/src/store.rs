@@ -15,6 +15,7 @@ use crate::connect::{Connector, Link};
 use crate::error::{store_error, unreachable};
 use crate::fence::Fencing;
 use crate::options::{PostgresOptions, Sessions};
+use crate::outbox::OutboxPool;
 use crate::presence::Watchers;
 use crate::probe::{self, Found};
 use crate::statements::{GREETING, Limits, Statements};
@@ -53,6 +54,7 @@ pub(crate) struct Shared {
     pub(crate) modern: bool,
     pub(crate) capabilities: Capabilities,
     pub(crate) watchers: Watchers,
+    pub(crate) outbox: OutboxPool,
 }
 
 impl PostgresStore {
@@ -114,22 +116,23 @@ impl Shared {
             statements: Statements::new(&options.naming),
             limits,
             patience: options.statement_timeout + GRACE,
-            pool: pool(options, opened)?,
+            pool: pool(options, opened, options.max_connections)?,
             connector,
             turns: Semaphore::new(turns),
             pooled,
             modern,
             capabilities,
             watchers: Watchers::new(options.max_watches as usize),
+            outbox: OutboxPool::new(options),
         })
     }
 }
 
-fn pool(options: &PostgresOptions, connector: Connector) -> Result<Pool, StoreError> {
+pub(crate) fn pool(options: &PostgresOptions, connector: Connector, size: u32) -> Result<Pool, StoreError> {
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = Manager::from_connect(connector.config().clone(), connector, recycling);
     Pool::builder(manager)
-        .max_size(options.max_connections as usize)
+        .max_size(size as usize)
         .runtime(Runtime::Tokio1)
         .create_timeout(Some(options.connect_timeout))
         .wait_timeout(Some(options.statement_timeout))

@@ -30,6 +30,15 @@ use crate::writing::{Audit, Params, add_audit, add_history, batch, pipeline, que
 pub(crate) struct Lent(Option<Object>);
 
 impl Lent {
+    pub(crate) fn new(object: Object) -> Self {
+        Self(Some(object))
+    }
+
+    /// The connection with its prepared statements.
+    pub(crate) fn object(&self) -> Result<&Object, StoreError> {
+        self.0.as_ref().ok_or_else(|| unreachable("postgres", "the connection was given back"))
+    }
+
     pub(crate) fn client(&self) -> Result<&Client, StoreError> {
         let gone = || unreachable("postgres", "the connection was given back");
         self.0.as_ref().map(|object| -> &Client { object }).ok_or_else(gone)
@@ -53,7 +62,7 @@ impl Drop for Lent {
 impl Shared {
     pub(crate) async fn lend(&self) -> Result<Lent, StoreError> {
         match self.pool.get().await {
-            Ok(object) => Ok(Lent(Some(object))),
+            Ok(object) => Ok(Lent::new(object)),
             Err(error) => Err(pool_error(&self.label, error)),
         }
     }
@@ -123,7 +132,7 @@ impl Shared {
     }
 
     /// Gives the connection back unless an answer may still come, and explains an error.
-    fn settle<T>(&self, lent: Lent, answer: Result<T, Unanswered>) -> Result<T, StoreError> {
+    pub(crate) fn settle<T>(&self, lent: Lent, answer: Result<T, Unanswered>) -> Result<T, StoreError> {
         if !matches!(answer, Err(Unanswered::Silence)) {
             lent.give_back();
         }

@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 /// The longest wait in one statement.
-const WAIT_SLICE: Duration = Duration::from_secs(10);
+pub(crate) const WAIT_SLICE: Duration = Duration::from_secs(10);
 
 /// What is left of a wait when it is not worth a statement any more.
 const REMNANT: Duration = Duration::from_millis(5);

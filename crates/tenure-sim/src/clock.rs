@@ -11,7 +11,7 @@ use tenure_core::time::{Monotonic, StoreTime};
 pub(crate) const EPOCH: StoreTime = StoreTime::from_micros(1_800_000_000_000_000);
 
 /// Parts per million.
-const MILLION: i128 = 1_000_000;
+const MILLION: i64 = 1_000_000;
 
 /// The clocks of one node.
 #[derive(Debug, Clone)]
@@ -31,16 +31,22 @@ impl Clock {
 
     /// What the steady clock reads at the true time `now`.
     pub(crate) fn read(&self, now: StoreTime) -> Monotonic {
-        let micros = EPOCH.until(now).as_micros() as i128;
-        let nanos = micros * self.speed() / 1000;
-        Monotonic::from_origin(self.origin + Duration::from_nanos(nanos as u64))
+        let micros = now.as_micros() - EPOCH.as_micros();
+        // A world lasts minutes: this fits for months.
+        let nanos = micros.saturating_mul(self.speed()) / 1000;
+        Monotonic::from_origin(self.origin + Duration::from_nanos(nanos.max(0) as u64))
     }
 
     /// The first true time at which the steady clock reads `reading` or more.
     pub(crate) fn when(&self, reading: Monotonic) -> StoreTime {
-        let nanos = reading.since_origin().saturating_sub(self.origin).as_nanos() as i128;
-        let micros = (nanos * 1000 + self.speed() - 1) / self.speed();
+        let nanos = reading.since_origin().saturating_sub(self.origin).as_nanos();
+        // What is too far for the arithmetic is too far for every world.
+        let thousandths = i64::try_from(nanos * 1000).unwrap_or(i64::MAX - MILLION * 2);
+        let micros = (thousandths + self.speed() - 1) / self.speed();
         let mut at = EPOCH.after(Duration::from_micros(u64::try_from(micros).unwrap_or(u64::MAX)));
+        if thousandths == i64::MAX - MILLION * 2 {
+            return at;
+        }
         while self.read(at) < reading {
             at = at.after(Duration::from_micros(1));
         }
@@ -57,8 +63,8 @@ impl Clock {
         self.wall_ahead_micros = self.wall_ahead_micros.saturating_add(by_micros);
     }
 
-    fn speed(&self) -> i128 {
-        MILLION + i128::from(self.drift_ppm)
+    fn speed(&self) -> i64 {
+        MILLION + self.drift_ppm
     }
 }
 

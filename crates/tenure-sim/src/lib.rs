@@ -9,9 +9,9 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `world` | true time, the queue of events, the store, the network |
-//! | `actor` | a node: the driver around the core's machines |
-//! | `faults` | the weather of links, and blows to nodes and sessions |
+//! | `world` | true time, the queue of events, the store, the network; the outbox, its producers, operators and receiver |
+//! | `actor` | a node: the driver around the core's machines, a relay among them |
+//! | `faults` | the weather of links, the temper of the receiver, and blows to nodes and sessions |
 //! | [`oracle`], [`invariants`] | who sees everything, and what must hold |
 //! | [`scenarios`] | chaos, and the numbered failures of the catalogue |
 

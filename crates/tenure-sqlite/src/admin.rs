@@ -47,7 +47,7 @@ impl LeaseAdmin for SqliteStore {
 
     async fn revoke(&self, name: &LeaseName, by: &str, force: bool) -> Result<Revoke, StoreError> {
         let name = name.clone();
-        let by: String = by.chars().take(ACTOR_MAX_CHARS).collect();
+        let by = actor(by);
         self.run(move |database| {
             database.write(|writing| {
                 let answer = writing.decide(&name, |record, now| Ok(decide::revoke(record, force, now)))?;
@@ -59,6 +59,11 @@ impl LeaseAdmin for SqliteStore {
         })
         .await
     }
+}
+
+/// An operator's name as the audit trail keeps it.
+pub(crate) fn actor(by: &str) -> String {
+    by.chars().take(ACTOR_MAX_CHARS).collect()
 }
 
 /// What the audit trail says of a revocation; nothing of one that changed nothing.

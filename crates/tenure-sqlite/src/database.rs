@@ -23,12 +23,13 @@ use crate::error::{Fault, file_system};
 use crate::files::Files;
 use crate::options::SqliteOptions;
 use crate::statements::Statements;
+use crate::wakeup::OwnWrites;
 use crate::writing::Writing;
 
 /// How long to wait before asking again for a lock that SQLite does not wait for by itself.
 const ASK_AGAIN_AFTER: Duration = Duration::from_millis(10);
 /// As many prepared statements as there are, and some.
-const STATEMENT_CACHE: usize = 32;
+const STATEMENT_CACHE: usize = 64;
 
 /// The connection with what its jobs need. Lives on the worker's thread.
 pub(crate) struct Database {
@@ -37,6 +38,9 @@ pub(crate) struct Database {
     pub(crate) clocks: Arc<dyn Clocks>,
     files: Arc<Files>,
     busy_timeout: Duration,
+    own_writes: Arc<OwnWrites>,
+    /// The database's version when it was last asked for: it changes when another connection has committed.
+    version: Option<i64>,
 }
 
 impl Database {
@@ -46,6 +50,7 @@ impl Database {
         label: &str,
         statements: Arc<Statements>,
         clocks: Arc<dyn Clocks>,
+        own_writes: Arc<OwnWrites>,
     ) -> Result<Self, StoreError> {
         let path = &options.path;
         if path.is_dir() {
@@ -62,7 +67,8 @@ impl Database {
         let connection = open().map_err(|fault| explain(fault, path, label))?;
         let path = fs::canonicalize(path).map_err(|error| file_system(label, "its path", &error))?;
         let files = Arc::new(Files::of(&path));
-        Ok(Self { connection, statements, clocks, files, busy_timeout: options.busy_timeout })
+        let busy_timeout = options.busy_timeout;
+        Ok(Self { connection, statements, clocks, files, busy_timeout, own_writes, version: None })
     }
 
     /// The files that it has open, by their real paths, whatever links lead to them.
@@ -85,6 +91,7 @@ impl Database {
         &mut self,
         job: impl FnOnce(&Writing<'_>) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
+        let _own = self.own_writes.begin();
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Again, now that the lock was had: waiting for it may have taken a while.
         self.files.check()?;
@@ -93,6 +100,20 @@ impl Database {
         let answer = job(&Writing { connection: &transaction, statements: &self.statements, now })?;
         transaction.commit()?;
         Ok(answer)
+    }
+
+    /// Whether another connection is writing, or has committed since this was last asked. When in doubt, it is.
+    pub(crate) fn is_changed_by_another(&mut self) -> bool {
+        let mut read = || -> rusqlite::Result<i64> {
+            self.connection.busy_timeout(Duration::ZERO)?;
+            // Who holds the lock may have written to the log what does not show yet.
+            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            transaction.prepare_cached(&self.statements.data_version)?.query_row([], |row| row.get(0))
+        };
+        let version = read().ok();
+        let before = std::mem::replace(&mut self.version, version);
+        let restored = self.connection.busy_timeout(self.busy_timeout);
+        restored.is_err() || version.is_none() || version != before
     }
 
     /// Moves what is in the log into the database file, so that a copy of that file alone has it too. Best effort, and

@@ -75,7 +75,7 @@ impl Fencing {
     /// ```
     pub fn check(&self, transaction: &Connection, fence: &Fence) -> Result<(), FenceError> {
         if transaction.is_autocommit() {
-            return Err(self.fault(no_transaction()));
+            return Err(self.fault(no_transaction("check the fence, write, commit")));
         }
         let row = read_lease(transaction, &self.inner.statements, &fence.lease)
             .map_err(|fault| self.fault(fault))?;
@@ -93,7 +93,7 @@ impl Fencing {
         use sqlx::Connection as _;
 
         if !transaction.is_in_transaction() {
-            return Err(self.fault(no_transaction()));
+            return Err(self.fault(no_transaction("check the fence, write, commit")));
         }
         let statement = crate::statements::for_sqlx(&self.inner.statements.lease_read);
         let found =
@@ -140,15 +140,14 @@ impl Fencing {
     }
 }
 
-fn no_transaction() -> Fault {
-    Fault::Failed(
-        "no transaction is open on the connection; begin one, check the fence, write, commit".into(),
-    )
+/// What was asked means something only inside a transaction; `then` says what to do in it.
+pub(crate) fn no_transaction(then: &str) -> Fault {
+    Fault::Failed(format!("no transaction is open on the connection; begin one, {then}"))
 }
 
 /// Both drivers speak of the same library, so its codes mean the same.
 #[cfg(feature = "sqlx")]
-fn from_sqlx(error: sqlx::Error) -> Fault {
+pub(crate) fn from_sqlx(error: sqlx::Error) -> Fault {
     let said = error.as_database_error();
     let code = said.and_then(|said| said.code()?.parse().ok());
     match (said, code) {

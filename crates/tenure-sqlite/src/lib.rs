@@ -20,6 +20,9 @@
 //! | `files` | how a file that was removed or replaced under us is noticed |
 //! | `clock` | why a step of the wall clock does not move the end of a lease |
 //! | `leases`, `admin`, `registry`, `schema` | the contracts of the core, each a few jobs on the connection |
+//! | `outbox`, `inbox` | messages in the user's own transactions, what the relay reads and records, what operators do |
+//! | `reader` | a second connection that only reads, so that looks hold up no renewal |
+//! | `wakeup`, `log_watch` | how a commit by any process wakes a relay |
 //! | `presence`, `flag_file` | how a death is noticed at once: locked files in `<database>-tenure/` |
 //! | `fence` | checking a fence in the user's own transaction |
 //! | `statements`, `rows`, `error` | SQL, rows and failures |
@@ -31,19 +34,26 @@ mod error;
 mod fence;
 mod files;
 mod flag_file;
+mod inbox;
 mod leases;
+mod log_watch;
 mod options;
+mod outbox;
 mod presence;
+mod reader;
 mod registry;
 mod rows;
 mod schema;
 mod statements;
 mod store;
+mod wakeup;
 mod worker;
 mod writing;
 
 pub use clock::{Clocks, Reading, Steady, SystemClocks};
 pub use fence::{FenceParameters, Fencing};
+pub use inbox::Inbox;
 pub use options::SqliteOptions;
+pub use outbox::Outbox;
 pub use schema::migrations;
 pub use store::SqliteStore;

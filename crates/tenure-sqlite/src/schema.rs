@@ -8,7 +8,7 @@ use tenure_core::naming::Naming;
 
 use crate::database::Database;
 use crate::error::Fault;
-use crate::statements::Statements;
+use crate::statements::{Statements, Table};
 use crate::store::SqliteStore;
 use crate::writing::Writing;
 
@@ -83,13 +83,18 @@ fn version(connection: &Connection, statements: &Statements) -> Result<u32, Faul
     if version > statements.newest() {
         return Ok(version);
     }
-    let [schema, rest @ ..] = &statements.tables;
-    if version == 0 && !rest.iter().any(|table| found.contains(table)) {
+    let is_there = |table: &&Table| found.contains(&table.name);
+    if version == 0 && !statements.tables.iter().skip(1).any(|table| is_there(&table)) {
         return Ok(0);
     }
-    match statements.tables.iter().find(|table| !found.contains(table)) {
-        Some(missing) => Err(Fault::Corrupt(incomplete(&format!("table {missing} is missing")))),
-        None if version == 0 => Err(Fault::Corrupt(incomplete(&format!("table {schema} is empty")))),
+    // Where the version is gone, at least the first one was there.
+    let mut expected = statements.tables.iter().filter(|table| table.since <= version.max(1));
+    match expected.find(|table| !is_there(table)) {
+        Some(missing) => Err(Fault::Corrupt(incomplete(&format!("table {} is missing", missing.name)))),
+        None if version == 0 => {
+            let schema = statements.tables.first().map_or("schema", |table| &table.name);
+            Err(Fault::Corrupt(incomplete(&format!("table {schema} is empty"))))
+        }
         None => Ok(version),
     }
 }

@@ -5,6 +5,8 @@
 
 use tenure_core::naming::Naming;
 
+use crate::outbox::statements::OutboxStatements;
+
 /// One step of the schema.
 #[derive(Debug)]
 pub(crate) struct Migration {
@@ -12,6 +14,19 @@ pub(crate) struct Migration {
     pub(crate) description: &'static str,
     pub(crate) sql: String,
 }
+
+/// A table, and the version of the schema that brought it.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) since: u32,
+    pub(crate) name: String,
+}
+
+/// What each version of the schema brought.
+const TABLES: [(u32, &[&str]); 2] = [
+    (1, &["schema", "leases", "lease_history", "audit"]),
+    (2, &["outbox", "outbox_pending", "outbox_attempts", "outbox_dead", "inbox"]),
+];
 
 /// The statements, with names filled in.
 #[derive(Debug)]
@@ -25,8 +40,10 @@ pub(crate) struct Statements {
     pub(crate) history_last_term: String,
     pub(crate) audit_add: String,
     pub(crate) fence_check: String,
-    /// The names of all tables, as they stand in the catalogue.
-    pub(crate) tables: [String; 4],
+    pub(crate) outbox: OutboxStatements,
+    pub(crate) data_version: String,
+    /// The names of all tables, as they stand in the catalogue. That of the schema's version is the first.
+    pub(crate) tables: Vec<Table>,
     pub(crate) tables_list: String,
     pub(crate) schema_read: String,
     pub(crate) schema_write: String,
@@ -38,9 +55,12 @@ impl Statements {
     /// The statements for tables of these names.
     pub(crate) fn new(naming: &Naming) -> Self {
         let fill = |template| naming.fill(template);
-        let table = |table| format!("{}{table}", naming.prefix);
+        let table = |since, table| Table { since, name: format!("{}{table}", naming.prefix) };
+        let tables = TABLES.iter().flat_map(|(since, names)| names.iter().map(move |name| (*since, name)));
         Self {
-            tables: [table("schema"), table("leases"), table("lease_history"), table("audit")],
+            tables: tables.map(|(since, name)| table(since, name)).collect(),
+            outbox: OutboxStatements::new(naming),
+            data_version: fill(include_str!("../sql/data_version.sql")),
             lease_read: fill(include_str!("../sql/lease_read.sql")),
             lease_write: fill(include_str!("../sql/lease_write.sql")),
             lease_list: fill(include_str!("../sql/lease_list.sql")),
@@ -53,11 +73,18 @@ impl Statements {
             tables_list: fill(include_str!("../sql/tables_list.sql")),
             schema_read: fill(include_str!("../sql/schema_read.sql")),
             schema_write: fill(include_str!("../sql/schema_write.sql")),
-            migrations: vec![Migration {
-                version: 1,
-                description: "leases, their history and the audit trail",
-                sql: fill(include_str!("../sql/migrations/0001_leases.sql")),
-            }],
+            migrations: vec![
+                Migration {
+                    version: 1,
+                    description: "leases, their history and the audit trail",
+                    sql: fill(include_str!("../sql/migrations/0001_leases.sql")),
+                },
+                Migration {
+                    version: 2,
+                    description: "the outbox and the inbox",
+                    sql: fill(include_str!("../sql/migrations/0002_outbox.sql")),
+                },
+            ],
         }
     }
 
@@ -102,8 +129,8 @@ mod tests {
     fn no_placeholder_is_left_in_any_statement() {
         let statements = Statements::new(&Naming::default());
         let all = format!("{statements:?}{}", statements.script());
-        for mark in ["{leases}", "{lease_history}", "{audit}", "{schema}", "{prefix}"] {
-            assert!(!all.contains(mark), "{mark}");
+        for mark in TABLES.iter().flat_map(|(_, names)| names.iter()).chain([&"prefix"]) {
+            assert!(!all.contains(&format!("{{{mark}}}")), "{mark}");
         }
         assert!(!statements.script().contains('?'));
     }

@@ -2,17 +2,25 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tenure_core::StoreError;
+use tenure_core::lease::SettingsError;
+use tenure_core::outbox::InboxSettings;
+use tokio::sync::OnceCell;
 
 use crate::clock::{Clocks, SystemClocks};
 use crate::database::Database;
 use crate::error::Fault;
 use crate::fence::Fencing;
 use crate::files::Files;
+use crate::inbox::Inbox;
 use crate::options::SqliteOptions;
+use crate::outbox::Outbox;
 use crate::presence::FilePresence;
+use crate::reader::{Reader, ReaderOptions, Snapshot};
 use crate::statements::Statements;
+use crate::wakeup::{Bells, OwnWrites};
 use crate::worker::Worker;
 
 /// What this store calls itself in rows and in its capabilities.
@@ -25,12 +33,20 @@ pub struct SqliteStore {
 }
 
 #[derive(Debug)]
-struct Shared {
+pub(crate) struct Shared {
     label: String,
-    worker: Worker<Database>,
+    /// For the relay.
+    reader: OnceCell<Worker<Reader>>,
+    /// For people, whose questions may take long.
+    browser: OnceCell<Worker<Reader>>,
+    // Behind the readers, for fields are dropped in their order: the last one to close empties the log.
+    pub(crate) worker: Worker<Database>,
     statements: Arc<Statements>,
     clocks: Arc<dyn Clocks>,
-    files: Arc<Files>,
+    pub(crate) files: Arc<Files>,
+    pub(crate) own_writes: Arc<OwnWrites>,
+    pub(crate) bells: Bells,
+    busy_timeout: Duration,
     presence: FilePresence,
 }
 
@@ -49,21 +65,48 @@ impl SqliteStore {
         options.validate()?;
         let label = label(&options.path);
         let statements = Arc::new(Statements::new(&options.naming));
+        let own_writes = Arc::new(OwnWrites::default());
         let open = {
             let (options, label) = (options.clone(), label.clone());
-            let (statements, clocks) = (statements.clone(), clocks.clone());
-            move || Database::open(&options, &label, statements, clocks)
+            let (statements, clocks, own_writes) = (statements.clone(), clocks.clone(), own_writes.clone());
+            move || Database::open(&options, &label, statements, clocks, own_writes)
         };
         let worker = Worker::start("tenure-sqlite", &label, open).await?;
         let files = worker.run(|database| database.files().clone()).await?;
         let presence = FilePresence::new(files.clone(), options.naming.prefix.as_str(), &label);
-        Ok(Self { shared: Arc::new(Shared { label, worker, statements, clocks, files, presence }) })
+        let shared = Shared {
+            label,
+            reader: OnceCell::new(),
+            browser: OnceCell::new(),
+            worker,
+            statements,
+            clocks,
+            files,
+            own_writes,
+            bells: Bells::default(),
+            busy_timeout: options.busy_timeout,
+            presence,
+        };
+        Ok(Self { shared: Arc::new(shared) })
     }
 
     /// Checks fences on connections and transactions of the user's own.
     pub fn fencing(&self) -> Fencing {
         let Shared { label, statements, clocks, files, .. } = &*self.shared;
         Fencing::new(label.clone(), statements.clone(), clocks.clone(), files.clone())
+    }
+
+    /// Writes messages in transactions of the user's own.
+    pub fn outbox(&self) -> Outbox {
+        let Shared { label, statements, clocks, .. } = &*self.shared;
+        Outbox::new(label.clone(), statements.clone(), clocks.clone())
+    }
+
+    /// Makes messages take effect once, in transactions of the user's own. Refuses settings by which a message could come
+    /// again after it was forgotten.
+    pub fn inbox(&self, settings: InboxSettings) -> Result<Inbox, SettingsError> {
+        let Shared { label, statements, clocks, .. } = &*self.shared;
+        Inbox::new(label.clone(), statements.clone(), clocks.clone(), settings)
     }
 
     /// Runs `job` on the connection's thread, to its end.
@@ -87,6 +130,60 @@ impl SqliteStore {
             }
             answer => answer.map_err(|fault| fault.at(self.label())),
         }
+    }
+
+    /// The same for who may hold an office: `fenced`, where there is one, is the answer when the files are not those that
+    /// the office was granted in.
+    pub(crate) async fn run_in_office<T: Send + 'static>(
+        &self,
+        fenced: Option<T>,
+        job: impl FnOnce(&mut Database) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        match fenced {
+            Some(fenced) => self.run_or(fenced, job).await,
+            None => self.run(job).await,
+        }
+    }
+
+    /// Runs `job` by one snapshot, on the relay's reading connection.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Snapshot<'_>) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.read_on(&self.shared.reader, "tenure-sqlite-read", job).await
+    }
+
+    /// The same for people, whose questions may take long.
+    pub(crate) async fn browse<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Snapshot<'_>) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.read_on(&self.shared.browser, "tenure-sqlite-list", job).await
+    }
+
+    async fn read_on<T: Send + 'static>(
+        &self,
+        reader: &OnceCell<Worker<Reader>>,
+        thread: &str,
+        job: impl FnOnce(&Snapshot<'_>) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let Shared { label, statements, clocks, files, busy_timeout, .. } = &*self.shared;
+        let start = || {
+            let options = ReaderOptions {
+                label: label.clone(),
+                statements: statements.clone(),
+                clocks: clocks.clone(),
+                files: files.clone(),
+                busy_timeout: *busy_timeout,
+            };
+            Worker::start(thread, label, || Reader::open(options))
+        };
+        let reader = reader.get_or_try_init(start).await?;
+        reader.run(|reader| reader.read(job)).await?.map_err(|fault| fault.at(label))
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     pub(crate) fn label(&self) -> &str {

@@ -80,6 +80,11 @@ impl<T: 'static> Worker<T> {
         self.jobs.send(job).await.map_err(|_| gone(&self.label))?;
         answered.await.map_err(|_| gone(&self.label))
     }
+
+    /// Gives a job whose answer nobody waits for, unless the queue is full. Answers whether it was given.
+    pub(crate) fn post(&self, job: impl FnOnce(&mut T) + Send + 'static) -> bool {
+        self.jobs.try_send(Box::new(job)).is_ok()
+    }
 }
 
 fn work<T>(mut owned: T, mut waiting: mpsc::Receiver<Job<T>>) {

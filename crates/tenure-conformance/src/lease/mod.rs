@@ -11,7 +11,7 @@ pub mod fence;
 pub mod history;
 pub mod locks;
 pub mod names;
-mod player;
+pub(crate) mod player;
 pub mod presence;
 pub mod race;
 pub mod registry;

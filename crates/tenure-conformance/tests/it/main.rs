@@ -4,12 +4,15 @@
 #![allow(clippy::expect_used, clippy::panic)]
 
 mod bites;
+mod bites_outbox;
 mod broken;
 mod broken_locks;
+mod broken_outbox;
 mod broken_presence;
 mod broken_registry;
 mod docs;
 mod locks;
 mod memory;
+mod memory_outbox;
 mod own_backend;
 mod skips;

@@ -10,18 +10,20 @@ use tenure_core::lease::{Fence, FenceCheck, LeaseName};
 use tenure_core::memory::{ManualClock, MemoryStore};
 
 use crate::locks::MemoryLocks;
+use crate::memory_outbox::Effects;
 
 pub(crate) struct MemoryBackend {
     clock: Arc<ManualClock>,
     pub(crate) store: MemoryStore,
     locks: MemoryLocks,
+    pub(crate) effects: Effects,
 }
 
 impl MemoryBackend {
     pub(crate) fn start() -> Self {
         let clock = Arc::new(ManualClock::default());
         let store = MemoryStore::new(Arc::<ManualClock>::clone(&clock));
-        Self { clock, store, locks: MemoryLocks::default() }
+        Self { clock, store, locks: MemoryLocks::default(), effects: Effects::default() }
     }
 }
 
@@ -67,8 +69,22 @@ impl Backend for MemoryBackend {
     }
 
     fn promises(&self) -> &'static [Need] {
-        use Need::{Admin, DeleteRow, Fence, KillSessions, Locks, Presence, Registry, RegressTerm};
-        &[Presence, Admin, Registry, Locks, Fence, DeleteRow, RegressTerm, KillSessions]
+        use Need::{
+            Admin, ConcurrentWriters, DeleteRow, Fence, KillSessions, Locks, Presence, Registry, RegressTerm,
+            Wakeup,
+        };
+        &[
+            Presence,
+            Admin,
+            Registry,
+            Locks,
+            Fence,
+            DeleteRow,
+            RegressTerm,
+            KillSessions,
+            ConcurrentWriters,
+            Wakeup,
+        ]
     }
 }
 

@@ -147,6 +147,8 @@ pub enum Loss {
     Unknown,
     /// The holder stopped renewing, because its work did not show progress.
     Stalled,
+    /// A write under it was refused; the store did not say why.
+    Fenced,
 }
 
 impl fmt::Display for Loss {
@@ -159,6 +161,7 @@ impl fmt::Display for Loss {
             Self::Revoked => f.write_str("an operator revoked it"),
             Self::Unknown => f.write_str("the store does not know the lease"),
             Self::Stalled => f.write_str("the work under it showed no progress"),
+            Self::Fenced => f.write_str("a write under it was refused"),
         }
     }
 }

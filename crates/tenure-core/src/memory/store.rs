@@ -1,4 +1,4 @@
-//! Leases in a map. Every method is one decision under one lock.
+//! Leases in a map, and an outbox beside them. Every method is one decision under one lock.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +8,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use super::ids::FreshIds;
+use super::outbox::OutboxTables;
 use super::presence::Flags;
+use super::wakeup::Bells;
 use crate::contract::{Capabilities, LeaseAdmin, LeaseRegistry, LeaseStore, Migrated, Presence, Schema};
 use crate::error::StoreError;
 use crate::lease::decide::{self, Decision, RenewAnswer, TermError};
@@ -45,7 +48,7 @@ impl StoreClock for ManualClock {
     }
 }
 
-/// Leases held in this process's memory. Clones share them.
+/// Leases and an outbox held in this process's memory. Clones share them.
 #[derive(Debug, Clone)]
 pub struct MemoryStore {
     shared: Arc<Shared>,
@@ -56,13 +59,16 @@ struct Shared {
     clock: Arc<dyn StoreClock>,
     state: Mutex<State>,
     flags: Flags,
+    bells: Bells,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    leases: BTreeMap<LeaseName, LeaseRecord>,
+pub(super) struct State {
+    pub(super) leases: BTreeMap<LeaseName, LeaseRecord>,
     history: Vec<Change>,
     audit: Vec<String>,
+    pub(super) outbox: OutboxTables,
+    pub(super) ids: FreshIds,
 }
 
 impl State {
@@ -82,7 +88,8 @@ impl State {
 impl MemoryStore {
     /// An empty store whose expiry is judged by `clock`.
     pub fn new(clock: Arc<dyn StoreClock>) -> Self {
-        Self { shared: Arc::new(Shared { clock, state: Mutex::default(), flags: Flags::default() }) }
+        let (state, flags, bells) = Default::default();
+        Self { shared: Arc::new(Shared { clock, state, flags, bells }) }
     }
 
     /// Checks a fence, for protected writes to things in memory.
@@ -111,19 +118,23 @@ impl MemoryStore {
 
     /// Becomes what `backup` is, rows and history, as a restored backup would.
     pub fn restore_from(&self, backup: &Self) {
-        let (leases, history) = {
+        let (leases, history, outbox) = {
             let state = backup.state();
-            (state.leases.clone(), state.history.clone())
+            (state.leases.clone(), state.history.clone(), state.outbox.clone())
         };
         let mut state = self.state();
-        (state.leases, state.history) = (leases, history);
+        (state.leases, state.history, state.outbox) = (leases, history, outbox);
     }
 
-    fn now(&self) -> StoreTime {
+    pub(super) fn now(&self) -> StoreTime {
         self.shared.clock.now()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn bells(&self) -> &Bells {
+        &self.shared.bells
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         // A panic cannot leave the state half changed: every change is the last step of its method.
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -100,6 +100,8 @@ pub struct Drain {
     rotation: Option<String>,
     discovered_at: Option<Monotonic>,
     next_due: Option<Monotonic>,
+    /// A source was closed that has more to deliver at once.
+    revisit: bool,
     /// Whose turn the next flight is.
     unordered_first: bool,
     stopping: bool,
@@ -124,6 +126,7 @@ impl Drain {
             rotation: None,
             discovered_at: None,
             next_due: None,
+            revisit: false,
             unordered_first: false,
             stopping: false,
         }
@@ -168,14 +171,15 @@ impl Drain {
         }
         let room = self.settings.read_ahead.saturating_sub(self.held.len());
         let came_due = self.next_due.is_some_and(|at| at <= now);
-        if came_due {
-            self.next_due = None;
-        }
-        let due = due || came_due;
+        let due = due || came_due || self.revisit;
         // Small helpings would cost a round trip each.
         if room == 0 || (room < self.settings.read_ahead / 4 && !due) {
             return None;
         }
+        if came_due {
+            self.next_due = None;
+        }
+        self.revisit = false;
         let lanes = self.lane_looks(room, due, now);
         let discover = self.discover(room, due, now);
         let unordered = self.unordered_look(room, due, now);
@@ -194,11 +198,11 @@ impl Drain {
         let share = (room / self.lanes.len().max(1)).max(1);
         let mut looks = Vec::new();
         for (source, lane) in &mut self.lanes {
-            let hungry = !lane.closed && lane.queue.len() * 2 <= share && (due || !lane.dry);
-            if !hungry {
+            let hungry = lane.queue.len() * 2 <= share && (due || !lane.dry);
+            let from_head = lane.read_to.is_none() || lane.read_from_head.until(now) >= HEAD_EVERY;
+            if lane.closed || !(hungry || from_head) {
                 continue;
             }
-            let from_head = lane.read_to.is_none() || lane.read_from_head.until(now) >= HEAD_EVERY;
             let after = if from_head && !off(Rule::LookFromHead) { None } else { lane.read_to };
             if from_head {
                 lane.read_from_head = now;
@@ -234,7 +238,9 @@ impl Drain {
         if unordered.queue.len() * 2 > share || (unordered.dry && !due) {
             return None;
         }
-        let from_head = unordered.read_from_head.is_none_or(|at| at.until(now) >= HEAD_EVERY);
+        // With nothing held there is nothing to be spared by not reading from the head.
+        let from_head =
+            unordered.held == 0 || unordered.read_from_head.is_none_or(|at| at.until(now) >= HEAD_EVERY);
         if from_head {
             unordered.read_from_head = Some(now);
         }
@@ -390,16 +396,6 @@ impl Drain {
         None
     }
 
-    /// Whether a flight goes on with its next row after this verdict.
-    pub fn goes_on(&self, verdict: &Verdict) -> bool {
-        match verdict {
-            Verdict::Accepted => true,
-            Verdict::Rejected { .. } | Verdict::Poison { .. } => self.settings.on_dead == OnDead::Skip,
-            Verdict::Transient { .. } => off(Rule::LaneStops),
-            Verdict::Withheld => false,
-        }
-    }
-
     /// A flight is over. `untried` are its rows that were not given to the sink; they burn no attempt. `chance` gives
     /// uniform numbers in `[0, 1)`.
     pub fn landed(
@@ -419,8 +415,7 @@ impl Drain {
                 stopped = true;
                 continue;
             };
-            stopped |= matches!(outcome.next, Next::Again { .. } | Next::Dead { halt: true })
-                && !off(Rule::LaneStops);
+            stopped |= !self.settings.goes_on(outcome.kind);
             if let Some(lane) = lane.as_ref().and_then(|source| self.lanes.get_mut(source)) {
                 lane.unrecorded += 1;
             }
@@ -534,8 +529,11 @@ impl Drain {
             let Some(source) = lane else { continue };
             if let Some(state) = self.lanes.get_mut(&source) {
                 state.unrecorded = state.unrecorded.saturating_sub(1);
-                if !applied.contains(&outcome.id) {
-                    // It was settled before, perhaps by another relay: what we know of this source is old.
+                let settled_elsewhere = !applied.contains(&outcome.id);
+                // A source that was closed for a dead message goes on at once.
+                self.revisit |= settled_elsewhere || (state.closed && outcome.next == Next::Dead { halt: false });
+                if settled_elsewhere {
+                    // Perhaps by another relay: what we know of this source is old.
                     self.close(&source, Vec::new());
                 }
             }

@@ -165,9 +165,43 @@ fn s45_a_dead_message_lets_its_source_go_on_or_halts_it() {
         let mut drain = started(settings, vec![row(1, Some("a")), row(2, Some("a"))]);
         let flight = drain.next_flight(1).unwrap();
         land(&mut drain, flight, &[Verdict::rejected("never")]);
-        assert_eq!(drain.next_flight(1).is_some(), flies);
-        assert_eq!(drain.next_record().unwrap()[0].next, Next::Dead { halt: !flies });
+        assert!(drain.next_flight(1).is_none(), "its death is not recorded yet");
+        assert_eq!(record_all(&mut drain, at(1))[0].next, Next::Dead { halt: !flies });
+        // The source that goes on is looked at again at once.
+        assert_eq!(drain.look(false, at(2)).is_some_and(|look| look.discover.is_some()), flies);
     }
+}
+
+#[test]
+fn a_message_that_is_given_up_lets_nothing_pass_before_that_is_recorded() {
+    let mut last = row(1, Some("a"));
+    last.attempts = 9;
+    let mut drain = started(RelaySettings::default(), vec![last, row(2, Some("a"))]);
+    let flight = drain.next_flight(1).unwrap();
+    land(&mut drain, flight, &[Verdict::transient("no")]);
+    assert!(drain.next_flight(1).is_none());
+    assert_eq!(record_all(&mut drain, at(1))[0].next, Next::Dead { halt: false });
+}
+
+#[test]
+fn s43_rows_that_cannot_be_read_do_not_hold_up_their_source() {
+    let mut drain = started(RelaySettings::default(), vec![row(1, Some("a")), row(2, Some("a"))]);
+    let flight = drain.next_flight(1).unwrap();
+    land(&mut drain, flight, &[Verdict::Poison { reason: "odd".into() }, Verdict::Accepted]);
+    assert_eq!(record_all(&mut drain, at(1)).len(), 2);
+}
+
+#[test]
+fn what_came_due_while_there_was_no_room_is_not_forgotten() {
+    let settings = RelaySettings { read_ahead: 1, ..RelaySettings::default() };
+    let mut delayed = row(2, Some("b"));
+    delayed.due_at = StoreTime::from_micros(1_100_000);
+    let mut drain = started(settings, vec![row(1, Some("a")), delayed]);
+    let flight = drain.next_flight(1).unwrap();
+    assert!(drain.look(false, at(500)).is_none(), "there is no room");
+    land(&mut drain, flight, &[Verdict::Accepted]);
+    record_all(&mut drain, at(501));
+    assert!(drain.look(false, at(502)).is_some());
 }
 
 #[test]

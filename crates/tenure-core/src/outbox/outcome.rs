@@ -36,6 +36,17 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// How an attempt with this verdict ended; `None` when there was none.
+    pub const fn kind(&self) -> Option<Kind> {
+        match self {
+            Self::Accepted => Some(Kind::Success),
+            Self::Rejected { .. } => Some(Kind::Rejected),
+            Self::Transient { .. } => Some(Kind::Transient),
+            Self::Poison { .. } => Some(Kind::Poison),
+            Self::Withheld => None,
+        }
+    }
+
     /// A failure that may pass.
     pub fn transient(reason: impl Into<String>) -> Self {
         Self::Transient { reason: reason.into(), retry_after: None }

@@ -33,6 +33,8 @@ pub struct Pace {
     armed: bool,
     hinted: bool,
     fruitless: u32,
+    /// How long looks before their time have taken, to be made up for.
+    owed: Duration,
 }
 
 impl Pace {
@@ -47,6 +49,7 @@ impl Pace {
             armed: true,
             hinted: false,
             fruitless: 0,
+            owed: Duration::ZERO,
         }
     }
 
@@ -85,8 +88,16 @@ impl Pace {
 
     /// A look has found `found` new rows, and took a while.
     pub fn looked(&mut self, found: usize, took: Duration, now: Monotonic) {
+        // A look before its time saw only a part. It must not put off the look at everything: with something to look at
+        // part of the time, that one would never come.
+        if found == 0 && !self.hinted && now.before(took) < self.next {
+            self.owed = self.owed.saturating_add(took);
+            (self.found_in_a_row, self.armed) = (0, true);
+            return;
+        }
         self.last = now;
         let hinted = std::mem::take(&mut self.hinted);
+        let took = took.saturating_add(std::mem::take(&mut self.owed));
         if found > 0 {
             self.found_in_a_row += 1;
             self.fruitless = 0;
@@ -182,6 +193,19 @@ mod tests {
         let mut pace = Pace::new(POLL, at(0));
         pace.looked(0, Duration::from_secs(1), at(0));
         assert_eq!(pace.next(), at(4_000_000));
+    }
+
+    #[test]
+    fn looks_before_their_time_do_not_put_off_the_one_that_is_due() {
+        let mut pace = Pace::new(POLL, at(0));
+        idle(&mut pace, at(0), at(60_000_000));
+        let (due, took) = (pace.next(), Duration::from_millis(1));
+        for early in (0..4).map(|second| at(61_000_000 + second * 1_000_000)).filter(|now| *now < due) {
+            pace.looked(0, took, early);
+        }
+        assert_eq!(pace.next(), due);
+        pace.looked(0, took, due.after(took));
+        assert!(pace.next() > due);
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use super::{Limits, RetryPolicy};
+use super::{Kind, Limits, RetryPolicy};
 use crate::lease::SettingsError;
+use crate::mutation::{Rule, off};
 
 /// What becomes of a source whose message is dead.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -64,6 +65,19 @@ impl Default for RelaySettings {
 }
 
 impl RelaySettings {
+    /// Whether a source goes on with its next message before this outcome was recorded.
+    ///
+    /// After a failure it must not, also when the message is dead by it and the source goes on later: should this relay die
+    /// before the death is recorded, the next one delivers the message again, and may have it accepted, behind the one
+    /// that followed. A row that cannot be read is so for every relay.
+    pub fn goes_on(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Success => true,
+            Kind::Poison => self.on_dead == OnDead::Skip || off(Rule::LaneStops),
+            Kind::Rejected | Kind::Transient => off(Rule::LaneStops),
+        }
+    }
+
     /// Checks every field, and every pair that must fit together.
     pub fn validate(&self) -> Result<(), SettingsError> {
         self.retry.validate()?;

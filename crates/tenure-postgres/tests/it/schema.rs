@@ -7,6 +7,18 @@ use tenure_postgres::PostgresStore;
 
 use crate::sandbox::{Mode, Sandbox, claim, name};
 
+const TABLES: [&str; 9] = [
+    "schema",
+    "leases",
+    "lease_history",
+    "audit",
+    "outbox",
+    "outbox_pending",
+    "outbox_attempts",
+    "outbox_dead",
+    "inbox",
+];
+
 async fn many_nodes_migrate_at_once_and_one_does_it(mode: Mode) {
     let Some(sandbox) = Sandbox::empty(mode) else { return };
     let mut nodes = Vec::new();
@@ -17,7 +29,7 @@ async fn many_nodes_migrate_at_once_and_one_does_it(mode: Mode) {
     let mut fresh = 0;
     for node in nodes {
         let Migrated { from, to } = node.await.unwrap();
-        assert_eq!(to, 1);
+        assert_eq!(to, 2);
         fresh += u32::from(from == 0);
     }
     assert_eq!(fresh, 1);
@@ -52,7 +64,7 @@ async fn s39_a_node_that_waited_for_another_finds_its_work_done() {
     assert!(!waiting.is_finished());
     other.batch_execute(&script).await.unwrap();
     other.batch_execute("SELECT pg_advisory_unlock_all()").await.unwrap();
-    assert_eq!(waiting.await.unwrap().unwrap(), Migrated { from: 1, to: 1 });
+    assert_eq!(waiting.await.unwrap().unwrap(), Migrated { from: 2, to: 2 });
 }
 
 #[tokio::test]
@@ -62,7 +74,7 @@ async fn s39_an_old_program_refuses_a_newer_schema() {
     sandbox.superuser().await.batch_execute(&sql).await.unwrap();
     let store = sandbox.store().await;
     for answer in [store.migrate().await.map(|_| ()), store.verify_schema().await] {
-        assert!(matches!(answer, Err(StoreError::SchemaNewer { found: 99, known: 1, .. })), "{answer:?}");
+        assert!(matches!(answer, Err(StoreError::SchemaNewer { found: 99, known: 2, .. })), "{answer:?}");
     }
 }
 
@@ -97,12 +109,12 @@ async fn a_missing_schema_is_created_and_the_printed_script_does_the_same() {
     let (migrated, printed) = (format!("{}a", sandbox.prefix), format!("{}b", sandbox.prefix));
     let store = named(&migrated).await.unwrap();
     assert!(matches!(store.verify_schema().await, Err(StoreError::SchemaMissing { .. })));
-    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: 1 });
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: 2 });
     let store = named(&printed).await.unwrap();
     let client = sandbox.superuser().await;
     client.batch_execute(&store.migrations()).await.expect("the script runs as it is");
     store.verify_schema().await.unwrap();
-    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 1, to: 1 });
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 2, to: 2 });
     let sql = "SELECT table_name || '.' || column_name || ' ' || data_type FROM information_schema.columns \
                WHERE table_schema = $1 ORDER BY 1";
     let columns = async |schema: &str| -> Vec<String> {
@@ -149,7 +161,7 @@ async fn renewals_are_hot_updates() {
 /// A table that is missing is neither made anew in silence, nor answered with a bare code or the advice to migrate.
 #[tokio::test]
 async fn a_schema_with_a_table_missing_says_which_and_what_to_do() {
-    for table in ["schema", "leases", "lease_history", "audit"] {
+    for table in TABLES {
         let Some(sandbox) = Sandbox::new(Mode::Direct).await else { return };
         let (client, store) = (sandbox.superuser().await, sandbox.store().await);
         let missing = sandbox.table(table);
@@ -160,10 +172,10 @@ async fn a_schema_with_a_table_missing_says_which_and_what_to_do() {
                 assert!(error.to_string().contains(part), "{table}: {error}");
             }
         }
-        for left in ["schema", "leases", "lease_history", "audit"] {
+        for left in TABLES {
             client.batch_execute(&format!("DROP TABLE IF EXISTS {}", sandbox.table(left))).await.unwrap();
         }
-        assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: 1 }, "as advised");
+        assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: 2 }, "as advised");
     }
 }
 
@@ -175,4 +187,41 @@ async fn a_schema_whose_version_is_gone_is_not_taken_for_none() {
     let error = sandbox.store().await.migrate().await.unwrap_err();
     assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
     assert!(error.to_string().contains(&format!("{schema} is empty")), "{error}");
+}
+
+/// A schema of the first version is whole without the tables of the second, and is brought up to date with its leases.
+#[tokio::test]
+async fn s39_a_schema_of_the_first_version_is_migrated_to_the_second() {
+    for by_script in [false, true] {
+        let Some(sandbox) = Sandbox::empty(Mode::Direct) else { return };
+        let (client, store) = (sandbox.superuser().await, sandbox.store().await);
+        let script = store.migrations();
+        let (first, second) = script.split_at(script.find("-- 0002").expect("a second migration"));
+        client.batch_execute(first).await.unwrap();
+        let older = store.verify_schema().await.unwrap_err();
+        assert!(matches!(older, StoreError::SchemaOlder { found: 1, known: 2, .. }), "{older}");
+        let grant = store.try_acquire(&claim("job", std::time::Duration::from_secs(60))).await.unwrap();
+        crate::sandbox::granted(grant);
+        if by_script {
+            client.batch_execute(second).await.unwrap();
+        } else {
+            assert_eq!(store.migrate().await.unwrap(), Migrated { from: 1, to: 2 });
+        }
+        store.verify_schema().await.unwrap();
+        assert!(store.observe(&name("job")).await.unwrap().is_some(), "what was there stays");
+        assert_eq!(store.migrate().await.unwrap(), Migrated { from: 2, to: 2 });
+    }
+}
+
+/// A first version with a table missing is damaged, and not brought up to date in silence.
+#[tokio::test]
+async fn a_damaged_first_version_is_not_migrated() {
+    let Some(sandbox) = Sandbox::empty(Mode::Direct) else { return };
+    let (client, store) = (sandbox.superuser().await, sandbox.store().await);
+    let script = store.migrations();
+    let (first, _) = script.split_at(script.find("-- 0002").expect("a second migration"));
+    client.batch_execute(first).await.unwrap();
+    client.batch_execute(&format!("DROP TABLE {}", sandbox.table("audit"))).await.unwrap();
+    let error = store.migrate().await.unwrap_err().to_string();
+    assert!(error.contains("audit is missing"), "{error}");
 }

@@ -10,6 +10,7 @@
 mod candidacy;
 mod leaving;
 mod office;
+mod relay;
 mod session;
 mod turn;
 
@@ -23,9 +24,11 @@ use tenure_core::time::Monotonic;
 use candidacy::Candidacy;
 use leaving::Leaving;
 use office::Office;
+use relay::{Errand, Relay};
 use session::Session;
 pub(crate) use turn::{Ask, Purpose, Turn};
 
+use crate::plan::RelayPlan;
 use crate::world::message::Answer;
 
 /// A moment that no simulation reaches.
@@ -49,6 +52,10 @@ pub(crate) struct Actor {
     session: Session,
     role: Role,
     leaving: Vec<Leaving>,
+    /// How a holder relays, where there is an outbox.
+    relaying: Option<RelayPlan>,
+    /// The relay of the office, and those of former offices that bring home what is under way.
+    relays: Vec<Relay>,
     pending: BTreeMap<u64, Purpose>,
     calls: u64,
 }
@@ -73,6 +80,7 @@ impl Actor {
         lease: LeaseName,
         settings: LeaseSettings,
         patience: Patience,
+        relaying: Option<RelayPlan>,
         turn: &mut Turn<'_>,
     ) -> Self {
         let pid = turn.rng.u32(2..99_999);
@@ -85,6 +93,8 @@ impl Actor {
             patience,
             session: Session::Closed { reopen_at: turn.now },
             leaving: Vec::new(),
+            relaying,
+            relays: Vec::new(),
             pending: BTreeMap::new(),
             calls: 0,
         }
@@ -128,7 +138,12 @@ impl Actor {
                 }
             },
         };
-        wake.min(role_wake)
+        let mut wake = wake.min(role_wake);
+        self.relays.retain(|relay| !relay.is_over(turn.now));
+        for relay in &mut self.relays {
+            wake = wake.min(relay.drive(turn));
+        }
+        wake
     }
 
     /// Files a call under its purpose, and gives it a number.
@@ -145,6 +160,9 @@ impl Actor {
             (Purpose::Claim { id, started }, Role::Contending(candidacy)) => {
                 if let Some(grant) = candidacy.claimed(id, answer, turn) {
                     turn.note(format!("is granted term {}", grant.term));
+                    if let Some(plan) = &self.relaying {
+                        self.relays.push(Relay::new(grant.fence(), plan, self.patience.call, turn.now));
+                    }
                     let office = Office::enter(grant, &self.settings, started, turn.now);
                     self.role = Role::Holding(Box::new(office));
                 }
@@ -166,6 +184,7 @@ impl Actor {
             }
             (Purpose::Open { id, started }, _) => self.session.opened(id, started, answer.as_ref(), turn),
             (Purpose::Ping { id, started }, _) => self.pinged(id, started, answer.as_ref(), turn),
+            (Purpose::Relay(term, errand), _) => self.relayed(term, errand, answer, turn),
             _ => {}
         }
     }
@@ -198,11 +217,35 @@ impl Actor {
         }
     }
 
+    /// A refused record, too.
+    fn relayed(&mut self, term: Term, errand: Errand, answer: Option<Answer>, turn: &mut Turn<'_>) {
+        let Some(relay) = self.relays.iter_mut().find(|relay| relay.term() == term) else { return };
+        relay.answered(errand, answer, turn);
+        if relay.is_fenced() && matches!(&self.role, Role::Holding(office) if office.term() == term) {
+            self.step_down(&Loss::Fenced, turn);
+        }
+    }
+
+    fn stop_relays(&mut self, now: Monotonic) {
+        self.relays.iter_mut().for_each(|relay| relay.stop(now));
+    }
+
+    /// Tells the relay that something may have been committed.
+    pub(crate) fn nudge(&mut self, now: Monotonic) {
+        self.relays.iter_mut().for_each(|relay| relay.hint(now));
+    }
+
+    /// Whether a relay wants to be told of commits.
+    pub(crate) fn is_armed(&self) -> bool {
+        self.relays.iter().any(Relay::armed)
+    }
+
     /// Stops acting, then gives back what may still be ours, and waits for the lease again.
     fn step_down(&mut self, loss: &Loss, turn: &mut Turn<'_>) {
         if let Role::Holding(office) = &self.role {
             turn.note(format!("steps down from term {}: {loss}", office.term()));
             self.leaving.push(Leaving::new(office.grant.clone(), office.flag(), turn.now));
+            self.stop_relays(turn.now);
         }
         self.contend(turn);
     }
@@ -212,6 +255,7 @@ impl Actor {
         let Role::Holding(office) = &self.role else { return false };
         turn.note(format!("resigns from term {}", office.term()));
         self.leaving.push(Leaving::new(office.grant.clone(), office.flag(), turn.now));
+        self.stop_relays(turn.now);
         self.role = Role::Resting { until: turn.now.after(rest) };
         true
     }

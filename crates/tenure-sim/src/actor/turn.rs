@@ -9,6 +9,8 @@ use tenure_core::id::Unique;
 use tenure_core::lease::{Fence, Flag, Term};
 use tenure_core::time::Monotonic;
 
+use super::relay::Errand;
+use crate::oracle::Fact;
 use crate::world::message::Request;
 
 /// What a node is given, and what it leaves.
@@ -18,6 +20,8 @@ pub(crate) struct Turn<'a> {
     pub(crate) rng: &'a mut Rng,
     pub(crate) asks: Vec<Ask>,
     pub(crate) notes: Vec<String>,
+    /// What the oracle is to know.
+    pub(crate) facts: Vec<Fact>,
 }
 
 /// A call that a node wants to make.
@@ -49,13 +53,15 @@ pub(crate) enum Purpose {
         id: Unique,
         started: Monotonic,
     },
+    /// A relay's.
+    Relay(Term, Errand),
     /// Nobody waits for it.
     Nothing,
 }
 
 impl<'a> Turn<'a> {
     pub(crate) fn new(now: Monotonic, rng: &'a mut Rng) -> Self {
-        Self { now, rng, asks: Vec::new(), notes: Vec::new() }
+        Self { now, rng, asks: Vec::new(), notes: Vec::new(), facts: Vec::new() }
     }
 
     pub(crate) fn ask(&mut self, request: Request, purpose: Purpose, patience: Option<Duration>) {

@@ -4,7 +4,9 @@
 //! never gets as far as the rare sequences that need long stretches of health.
 
 mod blow;
+mod temper;
 mod weather;
 
 pub(crate) use blow::{Blow, Trouble};
+pub(crate) use temper::{Mood, Temper};
 pub(crate) use weather::{Climate, Fate, LATEST, Weather};

@@ -1,17 +1,37 @@
 //! What must hold after every step, one file each. The names are those of the catalogue of failures.
 
+mod attempt_tried_once;
+mod attempts_append_only;
+mod audit_complete;
+mod bounded_retries;
+mod dispatch_only_if_committed;
+mod effect_at_most_once;
+mod every_row_terminal_or_scheduled;
 mod history_complete;
 mod lease_changed_only_by_term;
+mod no_stale_record_accepted;
 mod no_stale_write_accepted;
 mod one_believer_within_drift;
+mod per_source_order;
+mod state_never_backwards;
 mod token_monotonic;
 
 use std::fmt;
 
+pub use attempt_tried_once::AttemptTriedOnce;
+pub use attempts_append_only::AttemptsAppendOnly;
+pub use audit_complete::AuditComplete;
+pub use bounded_retries::BoundedRetries;
+pub use dispatch_only_if_committed::DispatchOnlyIfCommitted;
+pub use effect_at_most_once::EffectAtMostOnce;
+pub use every_row_terminal_or_scheduled::EveryRowTerminalOrScheduled;
 pub use history_complete::HistoryComplete;
 pub use lease_changed_only_by_term::LeaseChangedOnlyByTerm;
+pub use no_stale_record_accepted::NoStaleRecordAccepted;
 pub use no_stale_write_accepted::NoStaleWriteAccepted;
 pub use one_believer_within_drift::OneBelieverWithinDrift;
+pub use per_source_order::PerSourceOrder;
+pub use state_never_backwards::StateNeverBackwards;
 pub use token_monotonic::TokenMonotonic;
 
 use crate::oracle::Moment;
@@ -25,7 +45,7 @@ pub trait Invariant: fmt::Debug {
     fn check(&mut self, moment: &Moment<'_>) -> Result<(), String>;
 }
 
-/// Every invariant of leases.
+/// Every invariant of leases and of the outbox.
 pub fn all() -> Vec<Box<dyn Invariant>> {
     vec![
         Box::<TokenMonotonic>::default(),
@@ -33,5 +53,15 @@ pub fn all() -> Vec<Box<dyn Invariant>> {
         Box::<NoStaleWriteAccepted>::default(),
         Box::<OneBelieverWithinDrift>::default(),
         Box::<HistoryComplete>::default(),
+        Box::<NoStaleRecordAccepted>::default(),
+        Box::<DispatchOnlyIfCommitted>::default(),
+        Box::<AttemptTriedOnce>::default(),
+        Box::<EffectAtMostOnce>::default(),
+        Box::<PerSourceOrder>::default(),
+        Box::<AttemptsAppendOnly>::default(),
+        Box::<StateNeverBackwards>::default(),
+        Box::<EveryRowTerminalOrScheduled>::default(),
+        Box::<BoundedRetries>::default(),
+        Box::<AuditComplete>::default(),
     ]
 }

@@ -1,9 +1,13 @@
 //! The plan of a world: everything that a seed decides before the first step.
 
+mod outbox;
+
 use std::time::Duration;
 
 use fastrand::Rng;
 use tenure_core::lease::{LeaseSettings, PresenceSettings};
+
+pub(crate) use outbox::{OutboxPlan, RelayPlan, Traffic, Wakeups};
 
 use crate::actor::Patience;
 use crate::clock::Clock;
@@ -26,6 +30,8 @@ pub(crate) struct Plan {
     pub(crate) trouble: Option<Trouble>,
     /// How long faults last.
     pub(crate) storm: Duration,
+    /// What the holder of the lease relays; `None`: there is no outbox.
+    pub(crate) outbox: Option<OutboxPlan>,
 }
 
 /// One node before it starts.
@@ -63,6 +69,7 @@ impl Plan {
             climate: Climate::swarm(&mut rng),
             trouble: Some(Trouble::swarm(&mut rng)),
             storm: Duration::from_secs(rng.u64(30..90)),
+            outbox: Some(OutboxPlan::chaos(seed)),
         }
     }
 
@@ -70,7 +77,7 @@ impl Plan {
     pub(crate) fn calm(seed: u64, count: usize, settings: &LeaseSettings) -> Self {
         let mut rng = Rng::with_seed(seed);
         let nodes = (0..count).map(|_| NodePlan::new(settings.clone(), &mut rng)).collect();
-        Self { seed, nodes, climate: Climate::CLEAR, trouble: None, storm: Duration::ZERO }
+        Self { seed, nodes, climate: Climate::CLEAR, trouble: None, storm: Duration::ZERO, outbox: None }
     }
 
     /// The longest of something over all nodes.

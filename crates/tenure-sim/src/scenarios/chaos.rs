@@ -1,7 +1,10 @@
 //! Chaos, then calm: a storm of every fault that the seed enables, and then the proof that life goes on.
 //!
 //! The storm is about safety: the oracle judges every step of it. The calm is about liveness: once faults have ended
-//! someone holds the lease within a bound, a resignation and a crash are followed by a successor within theirs.
+//! someone holds the lease within a bound, a resignation and a crash are followed by a successor within theirs, and every
+//! committed message that is neither dead nor discarded has taken effect.
+
+mod outbox;
 
 use std::time::Duration;
 
@@ -29,11 +32,16 @@ pub fn run(seed: u64) -> Result<Report, Failure> {
     world.run_for(LATEST)?;
     let bounds = Bounds::of(&plan);
     work_goes_on(&mut world, "some_holder_after_calm", bounds.expiry)?;
+    outbox::everything_arrives(&mut world, &plan)?;
+    outbox::a_late_row_is_not_starved(&mut world, &plan)?;
     // Long enough for presence to be announced, and for everyone to have seen it.
     world.run_for(bounds.expiry)?;
+    outbox::send_some(&mut world);
     hand_over(&mut world, &plan, &bounds)?;
     world.run_for(bounds.expiry)?;
+    outbox::send_some(&mut world);
     take_over(&mut world, &plan, &bounds)?;
+    outbox::everything_arrives(&mut world, &plan)?;
     Ok(world.report())
 }
 

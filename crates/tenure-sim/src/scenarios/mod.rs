@@ -1,6 +1,8 @@
-//! Stories that a world lives through: the random one, and one for each failure of the catalogue that leases must pass.
+//! Stories that a world lives through: the random one, and one for each failure of the catalogue that leases and the outbox must
+//! pass.
 
 pub mod chaos;
+mod post;
 mod s01_paused_leader;
 mod s02_broken_session;
 mod s03_stale_renewal;
@@ -15,6 +17,19 @@ mod s14_different_ttls;
 mod s15_terms_rise_for_ever;
 mod s16_lost_grant;
 mod s26_total_restart;
+mod s40_crash_before_record;
+mod s41_two_relays;
+mod s42_late_record;
+mod s43_poison_rows;
+mod s44_transient_head;
+mod s45_dead_row;
+mod s46_replay;
+mod s47_wakeups;
+mod s48_sink_hangs;
+mod s50_retention;
+mod s51_two_operators;
+mod s53_same_message_twice;
+mod s55_long_after;
 
 use std::time::Duration;
 
@@ -36,7 +51,7 @@ pub struct Scenario {
 
 impl Scenario {
     /// Every directed scenario.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 27] = [
         Self { number: 1, story: s01_paused_leader::run },
         Self { number: 2, story: s02_broken_session::run },
         Self { number: 3, story: s03_stale_renewal::run },
@@ -51,6 +66,19 @@ impl Scenario {
         Self { number: 15, story: s15_terms_rise_for_ever::run },
         Self { number: 16, story: s16_lost_grant::run },
         Self { number: 26, story: s26_total_restart::run },
+        Self { number: 40, story: s40_crash_before_record::run },
+        Self { number: 41, story: s41_two_relays::run },
+        Self { number: 42, story: s42_late_record::run },
+        Self { number: 43, story: s43_poison_rows::run },
+        Self { number: 44, story: s44_transient_head::run },
+        Self { number: 45, story: s45_dead_row::run },
+        Self { number: 46, story: s46_replay::run },
+        Self { number: 47, story: s47_wakeups::run },
+        Self { number: 48, story: s48_sink_hangs::run },
+        Self { number: 50, story: s50_retention::run },
+        Self { number: 51, story: s51_two_operators::run },
+        Self { number: 53, story: s53_same_message_twice::run },
+        Self { number: 55, story: s55_long_after::run },
     ];
 
     /// The scenario with this number.

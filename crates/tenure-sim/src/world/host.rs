@@ -12,14 +12,15 @@ use super::{Event, World};
 use crate::actor::{Actor, Ask, Purpose, Turn};
 use crate::clock::EPOCH;
 use crate::faults::Weather;
-use crate::plan::NodePlan;
+use crate::plan::{NodePlan, RelayPlan};
 
 /// A node and what it runs on.
 #[derive(Debug)]
 pub(super) struct Host {
-    name: NodeName,
+    pub(super) name: NodeName,
     lease: LeaseName,
     pub(super) plan: NodePlan,
+    relaying: Option<RelayPlan>,
     /// Counts the starts of the process.
     pub(super) life: u64,
     pub(super) condition: Condition,
@@ -43,15 +44,23 @@ pub(super) enum Condition {
 }
 
 impl Host {
-    pub(super) fn start(index: usize, plan: NodePlan, rng: &mut Rng) -> Self {
+    pub(super) fn start(index: usize, plan: NodePlan, relaying: Option<RelayPlan>, rng: &mut Rng) -> Self {
         let name = name(NodeName::new, format!("n{index}"));
         let lease = name_of_lease();
         let mut turn = Turn::new(plan.clock.read(EPOCH), rng);
-        let actor = Actor::new(name.clone(), lease.clone(), plan.settings.clone(), plan.patience, &mut turn);
+        let actor = Actor::new(
+            name.clone(),
+            lease.clone(),
+            plan.settings.clone(),
+            plan.patience,
+            relaying.clone(),
+            &mut turn,
+        );
         Self {
             name,
             lease,
             plan,
+            relaying,
             life: 0,
             condition: Condition::Up,
             actor,
@@ -88,7 +97,8 @@ impl World {
         let (node, life) = match &event {
             Event::Wake { node, life }
             | Event::Answer { node, life, .. }
-            | Event::SessionEnded { node, life, .. } => (*node, *life),
+            | Event::SessionEnded { node, life, .. }
+            | Event::Nudge { node, life } => (*node, *life),
             _ => return,
         };
         let host = &mut self.hosts[node];
@@ -99,8 +109,11 @@ impl World {
             Condition::Down => {}
             Condition::Paused { backlog, .. } => backlog.push(event),
             Condition::Up => self.visit(node, |actor, turn| match event {
-                Event::Answer { call, answer, .. } => actor.answered(call, answer, turn),
+                Event::Answer { call, answer, .. } => {
+                    actor.answered(call, answer.map(|answer| *answer), turn)
+                }
                 Event::SessionEnded { session, .. } => actor.session_ended(session, turn),
+                Event::Nudge { .. } => actor.nudge(turn.now),
                 _ => {}
             }),
         }
@@ -112,7 +125,8 @@ impl World {
         let mut turn = Turn::new(host.plan.clock.read(self.now), &mut self.rng);
         work(&mut host.actor, &mut turn);
         let wake = host.actor.drive(&mut turn);
-        let Turn { asks, notes, .. } = turn;
+        let Turn { asks, notes, facts, .. } = turn;
+        self.store.facts.extend(facts);
         let wake_in = self.now.until(host.plan.clock.when(wake)).max(Duration::from_micros(1));
         let (life, former) = (host.life, host.wake.take());
         if let Some(former) = former {
@@ -139,7 +153,7 @@ impl World {
     }
 
     /// Lets a stopped process go on: the half-done write goes out unchecked, then it sees what waited for it.
-    pub(super) fn resume(&mut self, node: usize) {
+    pub(crate) fn resume(&mut self, node: usize) {
         if !matches!(self.hosts[node].condition, Condition::Paused { .. }) {
             return;
         }
@@ -188,6 +202,7 @@ impl World {
             host.lease.clone(),
             host.plan.settings.clone(),
             host.plan.patience,
+            host.relaying.clone(),
             &mut turn,
         );
         host.condition = Condition::Up;

@@ -1,10 +1,12 @@
-//! What nodes ask of the store, and what it answers.
+//! What nodes ask of the store and of the receiver, and what these answer.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::id::Unique;
 use tenure_core::lease::decide::TermError;
 use tenure_core::lease::{Acquire, Claim, Fence, FenceCheck, Flag, Grant, Release, Renew, Renewal};
+use tenure_core::outbox::{Body, Look, Message, Outcome, Page, Recorded, RowId, Swept, Verdict};
 
 /// A call to the store.
 #[derive(Debug, Clone)]
@@ -22,6 +24,15 @@ pub(crate) enum Request {
     Lower(Flag),
     /// Wants to know when the flag is down.
     Watch(Flag),
+    /// What is pending in the outbox.
+    Look(Arc<Look>),
+    /// A large payload.
+    Load(RowId),
+    Record(Fence, Arc<[Outcome]>),
+    /// One step of retention, from a row on.
+    Sweep(Fence, Option<i64>),
+    /// To the receiver, not to the store.
+    Deliver(Arc<[Message]>),
 }
 
 /// The kinds of calls, for scenarios that spoil one of them.
@@ -33,6 +44,18 @@ pub(crate) enum Kind {
     Write,
     Session,
     Watch,
+    Look,
+    Load,
+    Record,
+    Sweep,
+    Deliver,
+}
+
+impl Kind {
+    /// Whether it is a relay's.
+    pub(crate) fn is_outbox(self) -> bool {
+        matches!(self, Self::Look | Self::Load | Self::Record | Self::Sweep | Self::Deliver)
+    }
 }
 
 impl Request {
@@ -43,6 +66,11 @@ impl Request {
             Self::Release(_) => Kind::Release,
             Self::Write(_) => Kind::Write,
             Self::Watch(_) => Kind::Watch,
+            Self::Look(_) => Kind::Look,
+            Self::Load(_) => Kind::Load,
+            Self::Record(..) => Kind::Record,
+            Self::Sweep(..) => Kind::Sweep,
+            Self::Deliver(_) => Kind::Deliver,
             Self::Open(..) | Self::Ping(_) | Self::Close(_) | Self::Raise(_) | Self::Lower(_) => {
                 Kind::Session
             }
@@ -67,6 +95,12 @@ pub(crate) enum Answer {
     NoSession,
     /// The watched flag is down.
     Fallen,
+    Page(Arc<Page>),
+    Body(Option<Body>),
+    Recorded(Recorded),
+    Swept(Swept),
+    /// The receiver's, one for each message.
+    Verdicts(Vec<Verdict>),
 }
 
 /// A call on its way to the store.

@@ -86,7 +86,10 @@ impl World {
         for watcher in self.store.sessions.restart() {
             let (node, life, call) = (watcher.node, watcher.life, watcher.call);
             if let Some(after) = self.hosts[node].weather.news(&mut self.rng) {
-                self.schedule(after, Event::Answer { node, life, call, answer: Some(Answer::NoSession) });
+                self.schedule(
+                    after,
+                    Event::Answer { node, life, call, answer: Some(Box::new(Answer::NoSession)) },
+                );
             }
         }
         for node in 0..self.hosts.len() {
@@ -103,6 +106,7 @@ impl World {
         self.note_store(format_args!("-- calm"));
         self.trouble = None;
         self.climate = Climate::CLEAR;
+        self.calm_outbox();
         for node in 0..self.hosts.len() {
             self.hosts[node].weather = Weather::CLEAR;
             self.hosts[node].cut_until = EPOCH;

@@ -14,6 +14,7 @@ mod host;
 pub(crate) mod message;
 mod misfortune;
 mod network;
+pub(crate) mod outbox;
 mod sessions;
 mod store;
 mod tally;
@@ -29,6 +30,7 @@ use tenure_core::time::StoreTime;
 pub(crate) use direct::Snare;
 use host::Host;
 use message::{Answer, Envelope};
+use outbox::Outbox;
 pub(crate) use store::Store;
 pub use tally::Tally;
 
@@ -48,13 +50,13 @@ enum Event {
         life: u64,
     },
     /// A call reaches the store.
-    Arrive(Envelope),
+    Arrive(Box<Envelope>),
     /// An answer reaches a node, or its patience ends.
     Answer {
         node: usize,
         life: u64,
         call: u64,
-        answer: Option<Answer>,
+        answer: Option<Box<Answer>>,
     },
     /// A node learns that its session is over.
     SessionEnded {
@@ -80,6 +82,22 @@ enum Event {
     FadeOut(usize, Duration),
     /// The next blow falls.
     Trouble,
+    /// The receiver's mood changes.
+    Mood,
+    /// A producer begins a transaction.
+    Produce,
+    /// A transaction ends.
+    End(u64),
+    /// A producer does again what came to nobody knows what.
+    Again(u64),
+    Operators,
+    /// Wake-ups for nothing.
+    Gale,
+    /// A wake-up reaches a node.
+    Nudge {
+        node: usize,
+        life: u64,
+    },
 }
 
 /// One world.
@@ -95,6 +113,7 @@ pub(crate) struct World {
     climate: Climate,
     trouble: Option<Trouble>,
     snares: Vec<Snare>,
+    pub(crate) outbox: Option<Outbox>,
     believers: Vec<Believer>,
     oracle: Oracle,
     trace: Trace,
@@ -115,12 +134,14 @@ impl World {
             climate: plan.climate,
             trouble: plan.trouble.clone(),
             snares: Vec::new(),
+            outbox: plan.outbox.clone().map(Outbox::new),
             believers: Vec::new(),
             oracle,
             trace: Trace::new(),
         };
         for (index, node) in plan.nodes.iter().enumerate() {
-            let host = Host::start(index, node.clone(), &mut world.rng);
+            let relaying = plan.outbox.as_ref().map(|outbox| outbox.relay.clone());
+            let host = Host::start(index, node.clone(), relaying, &mut world.rng);
             world.hosts.push(host);
             let start = Duration::from_micros(world.rng.u64(0..500_000));
             world.schedule(start, Event::Wake { node: index, life: 0 });
@@ -129,6 +150,7 @@ impl World {
         if world.trouble.is_some() {
             world.schedule(Duration::from_secs(1), Event::Trouble);
         }
+        world.open_outbox();
         world
     }
 
@@ -148,8 +170,10 @@ impl World {
 
     fn happen(&mut self, event: Event) {
         match event {
-            Event::Wake { .. } | Event::Answer { .. } | Event::SessionEnded { .. } => self.reach(event),
-            Event::Arrive(envelope) => self.arrive(envelope),
+            Event::Wake { .. } | Event::Answer { .. } | Event::SessionEnded { .. } | Event::Nudge { .. } => {
+                self.reach(event);
+            }
+            Event::Arrive(envelope) => self.arrive(*envelope),
             Event::Idle { session, owner } => self.check_idle(session, owner),
             Event::EndSessions { node, life } => self.end_sessions(node, life),
             Event::Resume(node) => self.resume(node),
@@ -157,6 +181,12 @@ impl World {
             Event::Weather(node) => self.change_weather(node),
             Event::FadeOut(node, span) => self.fade_out(node, span),
             Event::Trouble => self.fall_into_trouble(),
+            Event::Mood => self.change_mood(),
+            Event::Produce => self.produce(),
+            Event::End(transaction) => self.end(transaction),
+            Event::Again(transaction) => self.produce_again(transaction),
+            Event::Operators => self.visit_operators(),
+            Event::Gale => self.gale(),
         }
     }
 
@@ -166,12 +196,10 @@ impl World {
         for (node, host) in self.hosts.iter().enumerate() {
             self.believers.extend(host.belief(self.now).map(|term| Believer { node, term }));
         }
-        let facts = std::mem::take(&mut self.store.facts);
-        let moment = Moment { now: self.now, facts: &facts, believers: &self.believers };
-        match self.oracle.judge(&moment) {
-            Ok(()) => Ok(()),
-            Err(violation) => Err(self.failure(violation.invariant, violation.message)),
-        }
+        let moment = Moment { now: self.now, facts: &self.store.facts, believers: &self.believers };
+        let judged = self.oracle.judge(&moment);
+        self.store.facts.clear();
+        judged.map_err(|violation| self.failure(violation.invariant, violation.message))
     }
 
     /// A failure of this world, here and now.

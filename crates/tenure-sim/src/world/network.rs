@@ -4,7 +4,7 @@ use tenure_core::id::Unique;
 use tenure_core::lease::{Acquire, FenceCheck};
 use tenure_core::mutation::{Rule, off};
 
-use super::message::{Answer, Envelope, Request};
+use super::message::{Answer, Envelope, Kind, Request};
 use super::sessions::Caller;
 use super::{Event, World};
 use crate::actor::Ask;
@@ -23,14 +23,14 @@ impl World {
             self.schedule(self.now.until(patience), event);
         }
         if let Some(error) = fate.error {
-            self.schedule(error, Event::Answer { node, life, call, answer: Some(Answer::Doubt) });
+            self.schedule(error, Event::Answer { node, life, call, answer: Some(Box::new(Answer::Doubt)) });
         }
         let envelope = Envelope { from: node, life, call, request, answer_after: fate.answer };
         if let Some(copy) = fate.copy {
-            self.schedule(copy, Event::Arrive(envelope.clone()));
+            self.schedule(copy, Event::Arrive(Box::new(envelope.clone())));
         }
         if let Some(request) = fate.request {
-            self.schedule(request, Event::Arrive(envelope));
+            self.schedule(request, Event::Arrive(Box::new(envelope)));
         }
     }
 
@@ -41,15 +41,34 @@ impl World {
             return fate;
         }
         let host = &self.hosts[node];
+        // What is cut off from the store may still reach the receiver.
+        if let (Kind::Deliver, Some(outbox)) = (kind, &mut self.outbox) {
+            let mood = outbox.receiver.mood;
+            let fate = mood.weather.fate(kind, &mut outbox.rng);
+            return Fate { answer: fate.answer.map(|after| after + mood.takes), ..fate };
+        }
         if host.is_cut(self.now) {
             return Fate::SILENCE;
         }
-        host.weather.fate(kind, &mut self.rng)
+        match &mut self.outbox {
+            Some(outbox) if kind.is_outbox() => host.weather.fate(kind, &mut outbox.rng),
+            _ => host.weather.fate(kind, &mut self.rng),
+        }
     }
 
     /// A call reaches the store.
     pub(super) fn arrive(&mut self, envelope: Envelope) {
         let Envelope { from: node, life, call, request, answer_after } = envelope;
+        let kind = request.kind();
+        if kind.is_outbox() {
+            let answer = self.arrive_at_outbox(node, &request);
+            if let (Some(answer), Some(after)) = (answer, answer_after)
+                && (kind == Kind::Deliver || !self.hosts[node].is_cut(self.now))
+            {
+                self.schedule(after, Event::Answer { node, life, call, answer: Some(Box::new(answer)) });
+            }
+            return;
+        }
         let judged =
             if off(Rule::StoreClock) { self.hosts[node].plan.clock.wall(self.now) } else { self.now };
         let answer = self.store.handle(Caller { node, life, call }, &request, self.now, judged);
@@ -62,7 +81,7 @@ impl World {
         if let (Some(answer), Some(after)) = (answer, answer_after)
             && !self.hosts[node].is_cut(self.now)
         {
-            self.schedule(after, Event::Answer { node, life, call, answer: Some(answer) });
+            self.schedule(after, Event::Answer { node, life, call, answer: Some(Box::new(answer)) });
         }
         self.spread_news();
     }
@@ -76,7 +95,10 @@ impl World {
             }
             if let Some(after) = host.weather.news(&mut self.rng) {
                 let (node, life, call) = (watcher.node, watcher.life, watcher.call);
-                self.schedule(after, Event::Answer { node, life, call, answer: Some(Answer::Fallen) });
+                self.schedule(
+                    after,
+                    Event::Answer { node, life, call, answer: Some(Box::new(Answer::Fallen)) },
+                );
             }
         }
     }

@@ -51,6 +51,12 @@ impl Store {
             Request::Raise(flag) => self.sessions.raise(flag, now),
             Request::Lower(flag) => self.sessions.lower(flag, now),
             Request::Watch(flag) => return self.sessions.watch(who, flag),
+            // The outbox and the receiver answer these.
+            Request::Look(_)
+            | Request::Load(_)
+            | Request::Record(..)
+            | Request::Sweep(..)
+            | Request::Deliver(_) => return None,
         })
     }
 

@@ -30,6 +30,28 @@ pub struct Tally {
     pub writes_refused: u64,
     /// Claims refused because terms went back.
     pub regresses: u64,
+    /// Messages committed.
+    pub committed: u64,
+    /// Messages refused because another has their id.
+    pub conflicts: u64,
+    /// Looks of relays.
+    pub looks: u64,
+    /// Deliveries that reached the receiver.
+    pub deliveries: u64,
+    /// Messages that took effect.
+    pub effects: u64,
+    /// Attempts recorded.
+    pub attempts: u64,
+    /// Messages given up.
+    pub dead: u64,
+    /// Messages retried or discarded by an operator.
+    pub steered: u64,
+    /// Messages that retention deleted.
+    pub swept: u64,
+    /// Records of relays let in.
+    pub records_accepted: u64,
+    /// Records of relays refused.
+    pub records_refused: u64,
     /// Faults of nodes, links and stores.
     pub blows: u64,
     /// Steps of the world.
@@ -50,6 +72,17 @@ impl AddAssign for Tally {
         self.writes_accepted += other.writes_accepted;
         self.writes_refused += other.writes_refused;
         self.regresses += other.regresses;
+        self.committed += other.committed;
+        self.conflicts += other.conflicts;
+        self.looks += other.looks;
+        self.deliveries += other.deliveries;
+        self.effects += other.effects;
+        self.attempts += other.attempts;
+        self.dead += other.dead;
+        self.steered += other.steered;
+        self.swept += other.swept;
+        self.records_accepted += other.records_accepted;
+        self.records_refused += other.records_refused;
         self.blows += other.blows;
         self.steps += other.steps;
     }
@@ -68,6 +101,10 @@ impl fmt::Display for Tally {
             self.renewals_lost
         )?;
         write!(f, "{} out of order; writes {} in, ", self.renewals_out_of_order, self.writes_accepted)?;
-        write!(f, "{} refused", self.writes_refused)
+        write!(f, "{} refused; ", self.writes_refused)?;
+        let Self { committed, deliveries, effects, attempts, dead, steered, swept, .. } = self;
+        write!(f, "messages {committed} committed, {deliveries} deliveries, {effects} effects, ")?;
+        write!(f, "{attempts} attempts, {dead} dead, {steered} steered, {swept} swept; ")?;
+        write!(f, "records {} in, {} refused", self.records_accepted, self.records_refused)
     }
 }

@@ -34,4 +34,13 @@ mutations! {
     evidence_about_another_session_is_noticed = EvidenceNamesSession by "one_believer_within_drift",
     a_doubtful_withdrawal_taken_for_done_is_noticed = DoubtKeepsPresence by "one_believer_within_drift",
     a_late_renewal_that_takes_effect_is_noticed = RenewalsInOrder by "one_believer_within_drift",
+    a_source_that_goes_on_after_a_failure_is_noticed = LaneStops by "per_source_order",
+    a_look_that_brings_back_what_was_settled_is_noticed = BuryUntilLooked by "attempt_tried_once",
+    a_source_read_only_forwards_is_noticed = LookFromHead by "a_late_row_is_not_starved",
+    a_forgotten_outcome_is_noticed = RecordAgain by "lag_goes_to_zero",
+    an_attempt_recorded_out_of_turn_is_noticed = RecordNextAttempt by "state_never_backwards",
+    a_source_that_goes_on_behind_a_halting_message_is_noticed = HaltHolds by "per_source_order",
+    an_inbox_that_forgets_is_noticed = InboxRemembers by "effect_at_most_once",
+    a_delivery_before_the_commit_is_noticed = OnlyCommitted by "dispatch_only_if_committed",
+    retention_of_what_is_not_finished_is_noticed = SweepOnlyFinished by "every_row_terminal_or_scheduled",
 }

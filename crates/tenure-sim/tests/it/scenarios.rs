@@ -35,6 +35,19 @@ scenarios! {
     s15_terms_rise_for_ever_and_a_regress_is_refused = 15,
     s16_lost_grant_is_learned_by_asking_again = 16,
     s26_total_restart_has_a_leader_within_ttl_and_poll = 26,
+    s40_what_was_not_recorded_is_delivered_again_and_applied_once = 40,
+    s41_two_relays_at_once_burn_no_attempt_and_double_no_effect = 41,
+    s42_a_late_record_changes_nothing = 42,
+    s43_poison_rows_are_dead_at_once_and_the_rest_flows = 43,
+    s44_a_failing_head_holds_its_source_and_no_other = 44,
+    s45_a_dead_row_is_skipped_or_halts_its_source_by_choice = 45,
+    s46_a_replayed_transaction_is_one_row_and_one_taken_back_is_none = 46,
+    s47_lost_wakeups_cost_time_and_a_storm_costs_little = 47,
+    s48_a_hanging_sink_keeps_no_place_and_costs_no_office = 48,
+    s50_retention_leaves_alone_what_is_not_finished = 50,
+    s51_two_operators_change_a_message_once = 51,
+    s53_the_same_message_twice_at_once_is_one_effect = 53,
+    s55_a_message_that_comes_again_long_after_is_one_effect = 55,
 }
 
 /// A story that ends well whatever is broken tells nothing: each notices the absence of the rule that it is about.
@@ -51,6 +64,15 @@ fn a_scenario_fails_without_its_rule() {
         (12, Rule::StoreClock),
         (13, Rule::Margin),
         (15, Rule::TermForEver),
+        (40, Rule::RecordAgain),
+        (41, Rule::Fence),
+        (42, Rule::RecordNextAttempt),
+        (44, Rule::LaneStops),
+        (45, Rule::HaltHolds),
+        (46, Rule::OnlyCommitted),
+        (50, Rule::SweepOnlyFinished),
+        (53, Rule::InboxRemembers),
+        (55, Rule::InboxRemembers),
     ];
     for (number, rule) in rules {
         let scenario = Scenario::numbered(number).unwrap();

@@ -8,7 +8,7 @@ use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, Uid};
 
-use crate::{opening, processes, replaced};
+use crate::{opening, processes, relays, replaced};
 
 /// Which part to play, and on which file.
 const PART: &str = "TENURE_TEST_PART";
@@ -103,6 +103,8 @@ async fn plays_its_part() {
         "quarrel" => processes::quarrel(&file).await,
         "take" => replaced::take_and_renew(&file).await,
         "hold" => processes::hold(&file).await,
+        "enqueue" => relays::enqueue(&file).await,
+        "relay" => relays::relay(&file).await,
         other => panic!("no part called {other}"),
     }
 }

@@ -6,13 +6,23 @@
 mod backend;
 mod child;
 mod clock;
+mod enqueue;
 mod fence;
+mod inbox;
+mod look;
 mod opening;
+mod operators;
+mod outbox;
+mod outbox_conformance;
 mod presence;
 mod processes;
+mod record;
+mod relays;
 mod replaced;
+mod retention;
 mod rows;
 mod schema;
+mod wakeup;
 
 /// Catalogue 5.1: what every backend must pass.
 mod conformance {

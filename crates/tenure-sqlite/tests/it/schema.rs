@@ -1,5 +1,7 @@
 //! Migrations, by this program and by hand.
 
+use std::io::Write;
+use std::process::Stdio;
 use std::time::Duration;
 
 use tenure_core::StoreError;
@@ -13,8 +15,8 @@ use crate::backend::{SqliteFile, take};
 async fn migrating_twice_changes_nothing() {
     let file = SqliteFile::nothing_yet();
     let store = file.connect().await;
-    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: 1 });
-    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 1, to: 1 });
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: 2 });
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 2, to: 2 });
     store.verify_schema().await.unwrap();
 }
 
@@ -24,7 +26,7 @@ async fn c39_a_newer_schema_is_refused_by_number() {
     file.raw().execute("insert into tenure_schema values (9, 'the future', 0)", []).unwrap();
     let store = file.connect().await;
     for error in [store.migrate().await.unwrap_err(), store.verify_schema().await.unwrap_err()] {
-        assert!(matches!(error, StoreError::SchemaNewer { found: 9, known: 1, .. }), "{error}");
+        assert!(matches!(error, StoreError::SchemaNewer { found: 9, known: 2, .. }), "{error}");
     }
 }
 
@@ -57,7 +59,7 @@ async fn two_prefixes_share_a_file_without_seeing_each_other() {
     let naming = Naming { prefix: Identifier::new("prefix", "other_").unwrap(), ..Naming::default() };
     let other =
         SqliteStore::connect(SqliteOptions { naming, ..SqliteOptions::new(file.path()) }).await.unwrap();
-    assert_eq!(other.migrate().await.unwrap(), Migrated { from: 0, to: 1 });
+    assert_eq!(other.migrate().await.unwrap(), Migrated { from: 0, to: 2 });
     take(&other, "a", Duration::from_secs(6)).await;
     take(&file.connect().await, "a", Duration::from_secs(6)).await;
 }
@@ -65,7 +67,7 @@ async fn two_prefixes_share_a_file_without_seeing_each_other() {
 /// A table that is missing is neither made anew in silence, nor answered with the advice to migrate.
 #[tokio::test]
 async fn a_schema_with_a_table_missing_says_which_and_what_to_do() {
-    for table in ["schema", "leases", "lease_history", "audit"] {
+    for table in ["schema", "leases", "lease_history", "audit", "outbox", "outbox_pending", "inbox"] {
         let file = SqliteFile::start().await;
         let store = file.connect().await;
         file.raw().execute_batch(&format!("drop table tenure_{table}")).unwrap();
@@ -93,10 +95,11 @@ async fn what_was_dropped_as_advised_is_migrated_anew() {
     file.raw()
         .execute_batch(
             "drop table tenure_schema; drop table tenure_leases; drop table tenure_lease_history; \
-             drop table tenure_audit",
+             drop table tenure_audit; drop table tenure_outbox; drop table tenure_outbox_pending; \
+             drop table tenure_outbox_attempts; drop table tenure_outbox_dead; drop table tenure_inbox",
         )
         .unwrap();
-    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: 1 });
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: 2 });
 }
 
 /// While the store is open: a copy of the database file alone has the schema.
@@ -141,4 +144,54 @@ async fn s39_a_look_during_a_migration_finds_no_damage() {
         migrating.migrate().await.unwrap();
         look.await.unwrap();
     }
+}
+
+/// The schema as the version before the outbox left it.
+fn first_version(file: &SqliteFile) {
+    let script = tenure_sqlite::migrations(&Naming::default());
+    let (first, _) = script.split_once("-- 0002").unwrap();
+    file.raw().execute_batch(&format!("pragma journal_mode = wal; {first}")).unwrap();
+}
+
+#[tokio::test]
+async fn a_schema_of_the_first_version_is_brought_up_with_what_is_in_it() {
+    let file = SqliteFile::nothing_yet();
+    first_version(&file);
+    let store = file.connect().await;
+    let error = store.verify_schema().await.unwrap_err();
+    assert!(matches!(error, StoreError::SchemaOlder { found: 1, known: 2, .. }), "{error}");
+    let before = take(&store, "a", Duration::from_secs(60)).await;
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 1, to: 2 });
+    store.verify_schema().await.unwrap();
+    let row = tenure_core::contract::LeaseStore::observe(&store, &before.name).await.unwrap().unwrap();
+    assert_eq!(row.term, before.term);
+    file.raw().execute("insert into tenure_outbox (topic, type) values ('t', 'k')", []).unwrap();
+}
+
+/// Of the first version, a table of the second is not missed, but one of its own is.
+#[tokio::test]
+async fn each_version_misses_only_its_own_tables() {
+    let file = SqliteFile::nothing_yet();
+    first_version(&file);
+    file.raw().execute_batch("drop table tenure_audit").unwrap();
+    let error = file.connect().await.migrate().await.unwrap_err();
+    assert!(error.to_string().contains("tenure_audit is missing"), "{error}");
+}
+
+/// What Debian 12 ships is older than what this program is built with.
+#[tokio::test]
+async fn what_is_printed_runs_in_the_shell_that_is_installed() {
+    let file = SqliteFile::nothing_yet();
+    let script = tenure_sqlite::migrations(&Naming::default());
+    let insert = "insert into tenure_outbox (topic, type, payload) values ('t', 'k', '{}');\n\
+                  select count(*) from tenure_outbox_pending where due_at > 1700000000000000 and source is null;\n";
+    let mut shell = std::process::Command::new("sqlite3");
+    shell.arg(file.path()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Where there is no shell, there is nothing to test.
+    let Ok(mut shell) = shell.spawn() else { return };
+    shell.stdin.take().unwrap().write_all(format!("{script}{insert}").as_bytes()).unwrap();
+    let shell = shell.wait_with_output().unwrap();
+    assert!(shell.status.success(), "{}", String::from_utf8_lossy(&shell.stderr));
+    assert_eq!(String::from_utf8_lossy(&shell.stdout).trim(), "1");
+    file.connect().await.verify_schema().await.unwrap();
 }

@@ -11,7 +11,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use tenure_core::contract::Sink;
-use tenure_core::outbox::{Flight, Found, Landing, Message, OnDead, Stored, Verdict, decode};
+use tenure_core::outbox::{Flight, Found, Landing, Message, Stored, Verdict, decode};
 use tokio::time::timeout;
 use tracing::Instrument;
 
@@ -80,13 +80,9 @@ impl Airport {
         Landed { lane, landings, untried: rows.collect() }
     }
 
-    /// Whether the flight's next row may follow this verdict. The core decides what becomes of the source.
+    /// Whether the flight's next row may follow this verdict.
     fn goes_on(&self, verdict: &Verdict) -> bool {
-        match verdict {
-            Verdict::Accepted => true,
-            Verdict::Rejected { .. } | Verdict::Poison { .. } => self.shared.settings.on_dead == OnDead::Skip,
-            Verdict::Transient { .. } | Verdict::Withheld => false,
-        }
+        verdict.kind().is_some_and(|kind| self.shared.settings.goes_on(kind))
     }
 
     async fn fly_as_batches(&self, lane: Option<Arc<str>>, rows: Vec<Stored>) -> Landed {
@@ -117,7 +113,7 @@ impl Airport {
                     }
                 }
             }
-            let landed = self.deliver_batch(going).await;
+            let landed = self.deliver_batch(going, lane.is_some()).await;
             let stopped = landed.iter().any(|landing| !self.goes_on(&landing.verdict)) && lane.is_some();
             landings.extend(landed);
             match stays {
@@ -142,14 +138,19 @@ impl Airport {
         Landed { lane, landings, untried: rows.collect() }
     }
 
-    async fn deliver_batch(&self, going: Vec<(Landing, Message)>) -> Vec<Landing> {
+    async fn deliver_batch(&self, going: Vec<(Landing, Message)>, ordered: bool) -> Vec<Landing> {
         let (mut landings, messages): (Vec<_>, Vec<_>) = going.into_iter().unzip();
         if messages.is_empty() {
             return landings;
         }
         let (started, sink, count) = (Instant::now(), self.shared.sink.clone(), messages.len());
         let delivery = async move { sink.deliver_batch(&messages).await };
-        let verdicts = self.in_time(delivery, |verdict| vec![verdict; count]).await;
+        // Which of several were tried is not known: in a source, the first one counts as tried.
+        let instead = |verdict: Verdict| match ordered {
+            true => std::iter::once(verdict).chain(vec![Verdict::Withheld; count - 1]).collect(),
+            false => vec![verdict; count],
+        };
+        let verdicts: Vec<Verdict> = self.in_time(delivery, instead).await;
         let took = started.elapsed();
         for (landing, verdict) in landings.iter_mut().zip(verdicts) {
             (landing.verdict, landing.took) = (verdict, took);

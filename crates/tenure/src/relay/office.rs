@@ -172,15 +172,16 @@ impl Office {
         }
     }
 
-    /// How long to sleep if nothing happens.
+    /// How long to sleep if nothing happens. To be asked after [`Office::act`].
     fn sleep(&self, now: Monotonic) -> Duration {
-        let mut next = if self.drain.is_looking() { None } else { Some(self.pace.next()) };
-        for other in [self.drain.next_due(), (self.record_at > now).then_some(self.record_at)].into_iter().flatten() {
-            next = Some(next.map_or(other, |next| next.min(other)));
+        let mut next = now.after(Duration::from_secs(1));
+        // A look that is due and was not begun waits for room, or for the one under way: an event ends that.
+        for at in [Some(self.pace.next()), self.drain.next_due(), Some(self.record_at)].into_iter().flatten() {
+            if at > now {
+                next = next.min(at);
+            }
         }
-        // While a look is under way its answer wakes us, whatever is due.
-        let sleep = next.map_or(Duration::from_secs(1), |next| now.until(next));
-        if self.drain.is_looking() { sleep.max(Duration::from_millis(1)) } else { sleep }
+        now.until(next)
     }
 
     /// Starts everything that can be started.

@@ -63,7 +63,10 @@ impl<W> Lines<W> {
 
 impl<W> fmt::Debug for Lines<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lines").field("name", &self.name).field("source", &self.source).finish_non_exhaustive()
+        f.debug_struct("Lines")
+            .field("name", &self.name)
+            .field("source", &self.source)
+            .finish_non_exhaustive()
     }
 }
 

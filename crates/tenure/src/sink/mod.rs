@@ -44,8 +44,8 @@ pub enum SinkError {
         /// The scheme that was given.
         scheme: String,
     },
-    /// The text has no scheme at all.
-    #[error("the receiver's URL has no scheme; write for example https://host/path or stdout:")]
+    /// The text has no scheme, or none that is known.
+    #[error("the receiver's URL has no known scheme; write for example https://host/path or stdout:")]
     NoScheme,
     /// This build leaves the sink out.
     #[error("this build has no support for {scheme}: (feature `{feature}` is off)")]
@@ -89,11 +89,12 @@ pub fn from_url(url: &str, options: SinkOptions) -> Result<Arc<dyn Sink>, SinkEr
         "http" => Err(SinkError::LeftOut { scheme: "http", feature: "http" }),
         #[cfg(not(feature = "http"))]
         "https" => Err(SinkError::LeftOut { scheme: "https", feature: "http" }),
-        other => Err(unknown_scheme(other)),
+        other if rest.starts_with("//") => Err(unknown_scheme(other)),
+        _ => Err(SinkError::NoScheme),
     }
 }
 
-/// Repeats only what looks like a scheme: `user:password@host` has a user before its first colon, or a token.
+/// Repeats only what can be nothing but a scheme: `user:password@host` has a user before its first colon, or a token.
 fn unknown_scheme(text: &str) -> SinkError {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "+.-".contains(c);
     let starts = text.starts_with(|c: char| c.is_ascii_lowercase());

@@ -34,7 +34,9 @@ pub(crate) fn message(kind: &str) -> Message {
 
 fn reason(verdict: Verdict) -> String {
     match verdict {
-        Verdict::Rejected { reason } | Verdict::Poison { reason } | Verdict::Transient { reason, .. } => reason,
+        Verdict::Rejected { reason } | Verdict::Poison { reason } | Verdict::Transient { reason, .. } => {
+            reason
+        }
         other => panic!("{other:?} has no reason"),
     }
 }
@@ -163,7 +165,11 @@ async fn json_is_written_as_it_stands_and_on_one_line() {
         with("", None),
     ])
     .await;
-    assert!(written[0].ends_with(r#","data":{ "z":1.10,  "a":123456789012345678901234567890}}"#), "{}", written[0]);
+    assert!(
+        written[0].ends_with(r#","data":{ "z":1.10,  "a":123456789012345678901234567890}}"#),
+        "{}",
+        written[0]
+    );
     assert!(written[1].ends_with(r#","data":"{\"a\":1}"}"#), "{}", written[1]);
     assert!(written[2].ends_with(r#","data":"{no json\n"}"#), "{}", written[2]);
     assert!(written[3].ends_with(r#","data":""}"#), "{}", written[3]);
@@ -211,7 +217,8 @@ async fn a_batch_is_one_write_and_one_flush_and_a_large_one_is_not_gathered_whol
     let count = sink.batch_size();
     assert!(count > 1);
     sink.deliver_batch(&vec![message("A"); count]).await;
-    assert_eq!((tapped.0.lock().unwrap().writes, tapped.0.lock().unwrap().flushes), (1, 1));
+    let done = |tap: &Tap| (tap.writes, tap.flushes);
+    assert_eq!(done(&tapped.0.lock().unwrap()), (1, 1));
     let large = Message { body: Body::Text("x".repeat(200_000)), ..message("A") };
     sink.deliver_batch(&vec![large; 20]).await;
     let tap = tapped.0.lock().unwrap();

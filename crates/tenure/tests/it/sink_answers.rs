@@ -48,7 +48,10 @@ async fn every_status_has_its_verdict() {
         match status {
             200..=299 => assert_eq!(verdict, Verdict::Accepted, "{status}"),
             300..=399 => {
-                assert!(transient(verdict).starts_with(&format!("HTTP {status}: redirects are not")), "{status}");
+                assert!(
+                    transient(verdict).starts_with(&format!("HTTP {status}: redirects are not")),
+                    "{status}"
+                );
             }
             408 | 425 | 429 | 500.. => assert_eq!(transient(verdict), because),
             _ => assert_eq!(verdict, Verdict::rejected(because)),
@@ -63,9 +66,10 @@ async fn informational_answers_are_waited_through_and_a_switch_of_protocols_is_n
         Answer::Say(b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 202 Ok\r\ncontent-length: 0\r\n\r\n".to_vec())
     };
     assert_eq!(answered(early).await, Verdict::Accepted);
-    let switch = || Answer::Hang(b"HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n".to_vec());
+    let switch =
+        || Answer::Hang(b"HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n".to_vec());
     let within = tokio::time::timeout(SOON, answered(switch)).await.expect("an end");
-    assert!(transient(within).contains("101") , "101 is neither yes nor no");
+    assert!(transient(within).contains("101"), "101 is neither yes nor no");
 }
 
 #[tokio::test]
@@ -84,7 +88,7 @@ async fn a_redirect_is_not_followed_and_its_host_is_named_without_the_rest() {
 }
 
 #[tokio::test]
-async fn s_hang_before_or_within_the_headers_ends_at_the_deadline() {
+async fn a_hang_before_or_within_the_headers_ends_at_the_deadline() {
     let began = Instant::now();
     let head = b"HTTP/1.1 200 OK\r\nx: y\r\n";
     for start in [&b""[..], &head[..9], &head[..]] {
@@ -94,7 +98,8 @@ async fn s_hang_before_or_within_the_headers_ends_at_the_deadline() {
         // The connection is not kept for the next one.
         receiver.wait_over(1).await;
     }
-    let drip = |_: &_| Answer::Drip(b"HTTP/1.1 200 OK\r\nx: yyyyyyyyyyyyyyyyy".to_vec(), Duration::from_millis(20));
+    let drip =
+        |_: &_| Answer::Drip(b"HTTP/1.1 200 OK\r\nx: yyyyyyyyyyyyyyyyy".to_vec(), Duration::from_millis(20));
     let receiver = Receiver::start(drip).await;
     assert!(transient(hurried(&receiver).deliver(&message("A")).await).contains("no answer within"));
     receiver.wait_over(1).await;
@@ -171,7 +176,8 @@ async fn what_is_no_http_is_no_answer() {
 #[tokio::test]
 async fn nobody_there_is_transient() {
     let port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
-    let gone = Http::new(&format!("http://127.0.0.1:{port}/"), Default::default(), HttpOptions::default()).unwrap();
+    let gone =
+        Http::new(&format!("http://127.0.0.1:{port}/"), Default::default(), HttpOptions::default()).unwrap();
     let reason = transient(gone.deliver(&message("A")).await);
     assert!(reason.contains("refused"), "{reason}");
     let unknown = "http://tenure-test.invalid/";
@@ -195,7 +201,7 @@ async fn retry_after_is_passed_on_and_nonsense_is_ignored() {
     }
     assert_eq!(asked(503, "Retry-After: 315360000").await, seconds(315_360_000), "the relay cuts it");
     assert_eq!(asked(503, "Retry-After: 99999999999999999999").await, Some(Duration::MAX));
-    let far = asked(503, "Retry-After: Fri, 31 Dec 2199 23:59:59 GMT").await.unwrap();
+    let far = asked(503, "Retry-After: Tue, 31 Dec 2199 23:59:59 GMT").await.unwrap();
     assert!(far > Duration::from_secs(100 * 365 * 24 * 60 * 60), "{far:?}");
     for nothing in [
         "retry-after: Sun, 06 Nov 1994 08:49:37 GMT",

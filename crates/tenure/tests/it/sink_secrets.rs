@@ -87,7 +87,8 @@ async fn an_answer_that_repeats_the_request_gives_no_secret_away() {
             say(status, &[&location], &format!("{} and {SIGNING}", asked.header("authorization").unwrap()))
         };
         let receiver = Receiver::start(echo).await;
-        let sink = Http::new(&format!("{}?key={QUERY}", receiver.url()), Default::default(), options()).unwrap();
+        let sink =
+            Http::new(&format!("{}?key={QUERY}", receiver.url()), Default::default(), options()).unwrap();
         let verdict = sink.deliver(&message("A")).await;
         assert!(receiver.last().head.contains(TOKEN), "the token was sent");
         assert!(receiver.last().head.contains(QUERY), "the query was sent");
@@ -108,7 +109,11 @@ async fn a_failure_gives_no_secret_away() {
         || Answer::Hang(Vec::new()),
         || Answer::Close(Vec::new()),
         || Answer::Close(b"rubbish".to_vec()),
-        || Answer::Close(format!("HTTP/1.1 500 X\r\ncontent-length: 99\r\n\r\n{}", &TOKEN[..13]).into_bytes()),
+        || {
+            Answer::Close(
+                format!("HTTP/1.1 500 X\r\ncontent-length: 99\r\n\r\n{}", &TOKEN[..13]).into_bytes(),
+            )
+        },
     ];
     for answer in answers {
         let receiver = Receiver::start(move |_| answer()).await;

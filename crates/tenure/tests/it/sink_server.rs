@@ -131,7 +131,11 @@ impl Receiver {
         waited.await.expect("the connection is not closed").unwrap();
     }
 
-    async fn serve(&self, mut stream: impl AsyncRead + AsyncWrite + Unpin, script: &Script) -> io::Result<()> {
+    async fn serve(
+        &self,
+        mut stream: impl AsyncRead + AsyncWrite + Unpin,
+        script: &Script,
+    ) -> io::Result<()> {
         while let Some(asked) = read(&mut stream).await? {
             self.asked.lock().unwrap().push(asked.clone());
             match script(&asked) {

@@ -24,7 +24,8 @@ use crate::sink_server::{Receiver, say};
 
 /// A server's side of TLS with a certificate of its own for `localhost`, and that certificate in PEM.
 fn acceptor(protocols: &[&str]) -> (TlsAcceptor, String) {
-    let CertifiedKey { cert, signing_key } = rcgen::generate_simple_self_signed(["localhost".into()]).unwrap();
+    let CertifiedKey { cert, signing_key } =
+        rcgen::generate_simple_self_signed(["localhost".into()]).unwrap();
     let key = PrivateKeyDer::try_from(signing_key.serialize_der()).unwrap();
     let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()

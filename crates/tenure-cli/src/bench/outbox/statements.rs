@@ -25,17 +25,18 @@ pub(super) mod postgres {
             took_us bigint NOT NULL, node text NOT NULL, term bigint, error text, PRIMARY KEY (message, number)); \
         CREATE TABLE bare_outbox (LIKE tenure_outbox INCLUDING ALL)";
     pub(crate) const FILL_PLAIN: &str = "INSERT INTO plain_queue (source, topic, type, payload) \
-        SELECT 'source-' || (i % 64), 'orders', 'OrderPlaced', $2 FROM generate_series(1, $1::bigint) AS i";
+        SELECT 'source-' || (i % 64), 'orders', 'OrderPlaced', $2::text FROM generate_series(1, $1::bigint) AS i";
     pub(crate) const DRAIN_PLAIN: &str = "WITH gone AS (DELETE FROM plain_queue WHERE id IN (SELECT id FROM plain_queue \
-            WHERE id > $2 ORDER BY id LIMIT $1) RETURNING id, message_id, source, topic, type, payload, created_at), \
+            WHERE id > $2::bigint ORDER BY id LIMIT $1::bigint) RETURNING id, message_id, source, topic, type, payload, created_at), \
         noted AS (INSERT INTO plain_attempts SELECT id, 1, clock_timestamp(), 'success', 0, 'bench', 1, NULL FROM gone) \
         SELECT id, message_id, source, topic, type, payload, created_at FROM gone";
     pub(crate) const CLEAR_PLAIN: &str = "TRUNCATE plain_queue, plain_attempts";
     pub(crate) const FILL: &str = "INSERT INTO tenure_outbox (source, topic, type, payload) \
-        SELECT CASE WHEN $4 THEN 'parked' WHEN $2 = 0 THEN NULL ELSE 'source-' || (i % $2) END, 'orders', 'OrderPlaced', $3 \
+        SELECT CASE WHEN $4::boolean THEN 'parked' WHEN $2::bigint = 0 THEN NULL ELSE 'source-' || (i % $2::bigint) END, \
+            'orders', 'OrderPlaced', $3::text \
         FROM generate_series(1, $1::bigint) AS i";
     pub(crate) const FILL_FINISHED: &str = "WITH sent AS (INSERT INTO tenure_outbox (source, topic, type, payload, created_at) \
-        SELECT 'source-' || (i % 64), 'orders', 'OrderPlaced', $2, clock_timestamp() - interval '1 day' \
+        SELECT 'source-' || (i % 64), 'orders', 'OrderPlaced', $2::text, clock_timestamp() - interval '1 day' \
         FROM generate_series(1, $1::bigint) AS i RETURNING id) \
         INSERT INTO tenure_outbox_attempts (message, number, at, outcome, took_us, node, term) \
         SELECT id, 1, clock_timestamp(), 'success', 10, 'bench', 1 FROM sent";

@@ -30,7 +30,7 @@ pub(super) fn build(
     headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
     for name in ["traceparent", "tracestate"] {
         // A context that is none stays an attribute: a receiver's tracing should not have to cope with it.
-        if let Some(Ok(value)) = message.headers.get(name).map(|value| HeaderValue::from_str(value)) {
+        if let Some(value) = message.headers.get(name).and_then(|value| as_it_stands(value)) {
             headers.insert(name, value);
         }
     }
@@ -96,7 +96,14 @@ fn content_type(text: &str) -> Result<HeaderValue, String> {
         return Err(format!("the content type `{text}` {why}; send the payload as another type"));
     }
     let shown: String = text.chars().flat_map(char::escape_default).collect();
-    HeaderValue::from_str(text).map_err(|_| format!("the content type `{shown}` is no HTTP header value"))
+    as_it_stands(text).ok_or_else(|| format!("the content type `{shown}` is no HTTP header value"))
+}
+
+/// A header's value that is not encoded: visible ASCII and spaces. `HeaderValue` itself takes other bytes too, of which no two
+/// receivers think the same.
+fn as_it_stands(text: &str) -> Option<HeaderValue> {
+    let plain = text.bytes().all(|b| b == b' ' || b.is_ascii_graphic());
+    plain.then(|| HeaderValue::from_str(text).ok())?
 }
 
 #[cfg(test)]

@@ -22,11 +22,15 @@ impl Target {
             return Err(unusable("its scheme is neither http: nor https:".into()));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            let message = "it holds a user or password, which would be seen wherever a URL is; set a token instead";
+            let message =
+                "it holds a user or password, which would be seen wherever a URL is; set a token instead";
             return Err(unusable(message.into()));
         }
         url.set_fragment(None);
-        let uri = url.as_str().parse().map_err(|error: hyper::http::uri::InvalidUri| unusable(error.to_string()))?;
+        let uri = url
+            .as_str()
+            .parse()
+            .map_err(|error: hyper::http::uri::InvalidUri| unusable(error.to_string()))?;
         let name = url.origin().ascii_serialization();
         Ok(Self { url, uri, name })
     }

@@ -1,0 +1,297 @@
+//! What an operator sees, and what he does: each change once, and written down.
+
+use std::time::Duration;
+
+use tenure_core::outbox::{Body, Filter, Kind, LIST_MAX, NewMessage, Outcome, Sequence, State, Stats};
+
+use super::backend::OutboxBackend;
+use super::desk::{Desk, again, all, dead, done, id_of, ids, message, of, only, sorted, unique_id};
+
+const LATER: Duration = Duration::from_secs(3_600);
+
+/// Every number counts what it says.
+pub async fn the_numbers_count_what_they_say(backend: &dyn OutboxBackend) {
+    let desk = Desk::open(backend).await;
+    assert_eq!(desk.stats().await, Stats::default(), "an empty outbox");
+    desk.sends(&[message(1), of("w", 2)]).await;
+    desk.sends(&[message(3).delayed(LATER)]).await;
+    let failed = of("f", 4);
+    desk.sends(std::slice::from_ref(&failed)).await;
+    let row = desk.row(&failed).await;
+    desk.settles(again(&row, LATER)).await;
+    desk.delivers(&message(5)).await;
+    desk.delivers(&of("d", 6)).await;
+    desk.buries(&message(7), false).await;
+    desk.buries(&of("h", 8), true).await;
+    desk.sends(&[of("h", 9)]).await;
+    let discarded = message(10);
+    desk.buries(&discarded, false).await;
+    desk.discards(&only(&discarded), "ann", 1).await;
+    let stats = desk.stats().await;
+    assert_eq!((stats.pending, stats.delayed, stats.retrying), (5, 1, 1), "{stats:?}");
+    assert_eq!((stats.dead, stats.discarded, stats.dispatched), (2, 1, 2), "{stats:?}");
+    assert_eq!(stats.halted_sources, 1);
+}
+
+/// The lag is the age of the oldest message that could have gone.
+pub async fn the_lag_leaves_out_what_could_not_go(backend: &dyn OutboxBackend) {
+    let desk = Desk::open(backend).await;
+    let halts = of("h", 1);
+    desk.buries(&halts, true).await;
+    desk.sends(&[of("h", 2), message(3).delayed(LATER)]).await;
+    assert_eq!(desk.stats().await.lag, None, "delayed and halted ones do not count");
+    backend.pass(Duration::from_millis(100)).await;
+    let failed = message(4);
+    desk.sends(std::slice::from_ref(&failed)).await;
+    let row = desk.row(&failed).await;
+    desk.settles(again(&row, LATER)).await;
+    let created = desk.summary(&failed).await.created_at;
+    backend.pass(Duration::from_millis(50)).await;
+    let before = desk.now().await;
+    let lag = desk.stats().await.lag.expect("what failed waits");
+    assert!(lag >= created.until(before) && lag <= created.until(desk.now().await), "{lag:?}");
+    desk.discards(&only(&halts), "ann", 1).await;
+    assert!(desk.stats().await.lag.is_some_and(|longer| longer > lag + Duration::from_millis(90)));
+}
+
+/// Newest first, page by page, each message once.
+pub async fn a_list_is_newest_first_and_paged(backend: &dyn OutboxBackend) {
+    let desk = Desk::open(backend).await;
+    let sent: Vec<_> = (0..11).map(message).collect();
+    for message in &sent {
+        desk.sends(std::slice::from_ref(message)).await;
+    }
+    let (mut before, mut seen) = (None, Vec::new());
+    for page in [4, 4, 3, 0] {
+        let rows = desk.lists(all(), before, 4).await;
+        assert_eq!(rows.len(), page);
+        before = rows.last().map(|row| row.row).or(before);
+        seen.extend(rows.into_iter().map(|row| row.id));
+    }
+    let newest_first: Vec<_> = ids(&sent).iter().rev().map(ToString::to_string).collect();
+    assert_eq!(seen, newest_first);
+    let many = vec![NewMessage::json("t", "k", "{}"); LIST_MAX as usize];
+    desk.sends(&many).await;
+    assert_eq!(desk.lists(all(), None, u32::MAX).await.len(), LIST_MAX as usize, "a page has a limit");
+}
+
+/// Every part of a filter must fit.
+pub async fn a_list_shows_what_fits_its_filter(backend: &dyn OutboxBackend) {
+    let desk = Desk::open(backend).await;
+    let kind = |message: NewMessage, topic: &str, kind: &str| NewMessage {
+        topic: topic.into(),
+        kind: kind.into(),
+        ..message
+    };
+    let pending = kind(of("a", 1), "orders", "Placed");
+    let sent = kind(message(2), "orders", "Paid");
+    let buried = kind(of("b", 3), "loans", "Placed");
+    let gone = kind(of("a", 4), "loans", "Paid");
+    desk.sends(std::slice::from_ref(&pending)).await;
+    desk.delivers(&sent).await;
+    desk.buries(&buried, false).await;
+    desk.buries(&gone, false).await;
+    desk.discards(&only(&gone), "ann", 1).await;
+    let cases = [
+        (Filter { state: Some(State::Pending), ..all() }, vec![&pending]),
+        (Filter { state: Some(State::Dispatched), ..all() }, vec![&sent]),
+        (Filter { state: Some(State::Dead), ..all() }, vec![&buried]),
+        (Filter { state: Some(State::Discarded), ..all() }, vec![&gone]),
+        (Filter { topic: Some("orders".into()), ..all() }, vec![&sent, &pending]),
+        (Filter { source: Some("a".into()), ..all() }, vec![&gone, &pending]),
+        (Filter { kind: Some("Placed".into()), ..all() }, vec![&buried, &pending]),
+        (Filter { id: sent.id, ..all() }, vec![&sent]),
+        (Filter { id: sent.id, state: Some(State::Dead), ..all() }, vec![]),
+        (Filter { topic: Some("loans".into()), kind: Some("Paid".into()), ..all() }, vec![&gone]),
+        (Filter { topic: Some("Orders".into()), ..all() }, vec![]),
+        (Filter { source: Some("a' or '1'='1".into()), ..all() }, vec![]),
+    ];
+    for (filter, expected) in cases {
+        let listed = desk.lists(filter.clone(), None, 10).await;
+        let listed: Vec<_> =
+            listed.into_iter().map(|row| (row.id, row.topic, row.kind, row.source)).collect();
+        let expected: Vec<_> = expected
+            .into_iter()
+            .map(|m| (id_of(m).to_string(), m.topic.clone(), m.kind.clone(), m.source.clone()))
+            .collect();
+        assert_eq!(listed, expected, "{filter:?}");
+    }
+}
+
+/// All about one message: what it says, and what became of it.
+pub async fn a_message_is_shown_with_all_its_attempts(backend: &dyn OutboxBackend) {
+    let desk = Desk::open(backend).await;
+    let sequence = Sequence { version: 3, index: 1 };
+    let text = NewMessage { sequence, ..of("shown", 1) }.with_header("a", "b");
+    let bytes = NewMessage::bytes("t", "k", "application/x", vec![0, 255]).with_id(unique_id());
+    desk.sends(&[text.clone(), bytes.clone()]).await;
+    let row = desk.row(&text).await;
+    desk.settles(again(&row, Duration::from_millis(1))).await;
+    backend.pass(Duration::from_millis(20)).await;
+    let row = desk.row(&text).await;
+    desk.settles(Outcome { kind: Kind::Poison, ..dead(&row, true) }).await;
+    let shown = desk.details(&text).await.expect("a message");
+    assert_eq!(shown.payload.as_deref(), Some(text.body.as_bytes()));
+    assert!(shown.is_text);
+    assert_eq!(shown.content_type.as_deref(), Some("application/json"));
+    assert_eq!(shown.headers, text.headers_json());
+    let summary = shown.summary;
+    assert_eq!((summary.state, summary.attempts, summary.halts), (State::Dead, 2, true));
+    assert_eq!((summary.sequence, summary.source.as_deref()), (sequence, Some("shown")));
+    assert_eq!(
+        shown.attempts.iter().map(|attempt| attempt.outcome).collect::<Vec<_>>(),
+        [Kind::Transient, Kind::Poison]
+    );
+    let shown = desk.details(&bytes).await.expect("a message");
+    assert_eq!((shown.payload, shown.is_text), (Some(vec![0, 255]), false));
+    assert_eq!((shown.attempts, shown.headers), (Vec::new(), None));
+    assert_eq!(shown.summary.due_at, Some(desk.row(&bytes).await.due_at));
+    assert!(desk.details(&message(9)).await.is_none());
+}
+
+/// A retried message is due at once, has its whole budget again, and its attempts are numbered on.
+pub async fn a_retried_message_has_a_full_budget(backend: &dyn OutboxBackend) {
+    let desk = Desk::open(backend).await;
+    for message in [of("retried", 1), message(2)] {
+        desk.sends(std::slice::from_ref(&message)).await;
+        let row = desk.row(&message).await;
+        desk.settles(again(&row, Duration::from_millis(1))).await;
+        backend.pass(Duration::from_millis(20)).await;
+        let row = desk.row(&message).await;
+        desk.settles(dead(&row, false)).await;
+        assert_eq!(desk.retries(&only(&message), "ann", 10).await, [id_of(&message)]);
+        let row = desk.row(&message).await;
+        assert_eq!((row.attempts, row.forgiven), (2, 2));
+        assert!(row.due_at <= desk.now().await);
+        assert_eq!(desk.due().await, [id_of(&message)]);
+        assert_eq!(desk.state(&message).await, State::Pending);
+        desk.settles(dead(&row, false)).await;
+        assert_eq!(desk.retries(&only(&message), "ann", 10).await, [id_of(&message)], "again and again");
+        let row = desk.row(&message).await;
+        assert_eq!((row.attempts, row.forgiven), (3, 3));
+        desk.settles(done(&row)).await;
+        let numbers: Vec<_> = desk.attempts(&message).await.iter().map(|attempt| attempt.number).collect();
+        assert_eq!(numbers, [1, 2, 3, 4]);
+        assert_eq!(desk.retries(&only(&message), "ann", 10).await, [], "only what is dead");
+    }
+}
+
+/// Two operators press the button at once: each message is changed by one, and written down once.
+pub async fn s51_of_two_operators_at_once_one_retries_a_message(backend: &dyn OutboxBackend) {
+    let (ann, bob) = (Desk::open(backend).await, Desk::open(backend).await);
+    let sent: Vec<_> = (0..10).map(|number| of(&format!("s{}", number % 3), number)).collect();
+    for message in &sent {
+        ann.buries(message, false).await;
+    }
+    let filter = all();
+    let (a, b) = tokio::join!(ann.retries(&filter, "ann", 100), bob.retries(&filter, "bob", 100));
+    let mut changed: Vec<_> = a.into_iter().chain(b).collect();
+    changed.sort_unstable();
+    assert_eq!(changed, sorted(&sent), "each once");
+    let mut audited: Vec<_> =
+        backend.audit().await.into_iter().map(|line| (line.subject, line.action)).collect();
+    audited.sort_unstable();
+    let expected: Vec<_> =
+        sorted(&sent).into_iter().map(|id| (id.to_string(), "outbox retry".to_owned())).collect();
+    assert_eq!(audited, expected, "one line for each");
+    assert_eq!(ann.stats().await.pending, 10);
+}
+
+/// One discards, the other retries: one of them does it.
+pub async fn s51_a_message_is_retried_or_discarded_not_both(backend: &dyn OutboxBackend) {
+    let (ann, bob) = (Desk::open(backend).await, Desk::open(backend).await);
+    for round in 0..5 {
+        let message = of("both", round);
+        ann.buries(&message, true).await;
+        let filter = only(&message);
+        let (a, b) = tokio::join!(ann.retries(&filter, "ann", 1), bob.discards(&filter, "bob", 1));
+        assert_eq!(a.len() + b.len(), 1);
+        let state = ann.state(&message).await;
+        assert_eq!(state, if a.is_empty() { State::Discarded } else { State::Pending });
+        if state == State::Pending {
+            let row = ann.row(&message).await;
+            ann.settles(done(&row)).await;
+        }
+    }
+    assert_eq!(backend.audit().await.len(), 5);
+}
+
+/// Who, when, what: in the audit table with the change itself, and nothing where nothing changed.
+pub async fn every_change_is_audited(backend: &dyn OutboxBackend) {
+    let desk = Desk::open(backend).await;
+    let (retried, discarded) = (of("r", 1), message(2));
+    desk.buries(&retried, false).await;
+    desk.buries(&discarded, false).await;
+    let from = desk.now().await;
+    desk.retries(&only(&retried), "ann o'hara", 5).await;
+    desk.discards(&only(&discarded), "bob", 5).await;
+    desk.discards(&only(&discarded), "bob", 5).await;
+    desk.retries(&only(&discarded), "bob", 5).await;
+    let until = desk.now().await;
+    let audit = backend.audit().await;
+    let lines: Vec<_> = audit.iter().map(|l| (l.by.as_str(), l.action.as_str(), l.subject.clone())).collect();
+    let expected = [
+        ("ann o'hara", "outbox retry", id_of(&retried).to_string()),
+        ("bob", "outbox discard", id_of(&discarded).to_string()),
+    ];
+    assert_eq!(lines, expected);
+    for line in audit {
+        assert!(line.at >= from && line.at <= until, "by the store's clock: {line:?}");
+        for part in ["orders", "OrderPlaced", "no 1"] {
+            assert!(line.detail.contains(part), "the detail names {part}: {line:?}");
+        }
+    }
+}
+
+/// What was discarded is not sent, frees its source, and is final.
+pub async fn s45_discarding_frees_a_halted_source(backend: &dyn OutboxBackend) {
+    let desk = Desk::open(backend).await;
+    let sent = [of("freed", 1), of("freed", 2)];
+    desk.buries(&sent[0], true).await;
+    desk.sends(&sent[1..]).await;
+    assert_eq!(desk.due().await, []);
+    assert_eq!(desk.discards(&only(&sent[0]), "ann", 1).await, [id_of(&sent[0])]);
+    assert_eq!(desk.due().await, [id_of(&sent[1])]);
+    let summary = desk.summary(&sent[0]).await;
+    assert_eq!((summary.state, summary.halts), (State::Discarded, false));
+    assert!(summary.finished_at.is_some());
+    assert_eq!(desk.stats().await.halted_sources, 0);
+    assert_eq!(desk.retries(&all(), "ann", 10).await, [], "final");
+}
+
+/// What is retried at the head of a halted source goes first, and its source after it.
+pub async fn s45_retrying_frees_a_halted_source_in_order(backend: &dyn OutboxBackend) {
+    let desk = Desk::open(backend).await;
+    let sent = [of("resumed", 1), of("resumed", 2)];
+    desk.buries(&sent[0], true).await;
+    desk.sends(&sent[1..]).await;
+    assert_eq!(desk.retries(&only(&sent[0]), "ann", 1).await, [id_of(&sent[0])]);
+    assert_eq!(desk.due().await, ids(&sent));
+    assert_eq!(desk.stats().await.halted_sources, 0);
+}
+
+/// Bulk changes go by filter and are bounded; what is not dead is not meant.
+pub async fn a_bulk_change_is_counted_filtered_and_bounded(backend: &dyn OutboxBackend) {
+    let desk = Desk::open(backend).await;
+    for number in 0..6 {
+        desk.buries(&of("bulk", number), false).await;
+    }
+    let other = NewMessage { topic: "others".into(), body: Body::Bytes(vec![1]), ..message(7) };
+    desk.buries(&other, false).await;
+    desk.sends(&[of("bulk", 8)]).await;
+    let count = async |filter: &Filter| desk.admin.count_dead(filter).await.expect("a count");
+    let bulk = Filter { source: Some("bulk".into()), ..all() };
+    assert_eq!(count(&all()).await, 7);
+    assert_eq!(count(&bulk).await, 6);
+    assert_eq!(count(&Filter { state: Some(State::Dead), ..bulk.clone() }).await, 6);
+    let pending = Filter { state: Some(State::Pending), ..all() };
+    assert_eq!(count(&pending).await, 0);
+    assert_eq!(desk.retries(&pending, "ann", 100).await, []);
+    assert_eq!(desk.discards(&pending, "ann", 100).await, []);
+    assert_eq!(desk.retries(&bulk, "ann", 2).await.len(), 2);
+    assert_eq!(desk.discards(&bulk, "ann", 3).await.len(), 3);
+    assert_eq!(count(&bulk).await, 1);
+    assert_eq!(count(&all()).await, 2);
+    assert_eq!(desk.state(&other).await, State::Dead);
+    assert_eq!(desk.retries(&all(), "ann", 0).await, []);
+}

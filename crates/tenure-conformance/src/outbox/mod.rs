@@ -1,0 +1,163 @@
+//! The outbox part: the cases by theme, and the one list that makes a test of each.
+//!
+//! A new case is a public function in the file of its theme and a line in the list below; every backend then runs it.
+
+use crate::suite::Case;
+
+pub mod admin;
+mod backend;
+pub mod content;
+mod desk;
+mod driver;
+pub mod enqueue;
+pub mod fence;
+pub mod inbox;
+pub mod look;
+pub mod record;
+pub mod relay;
+pub mod retention;
+pub mod wakeup;
+
+pub use backend::{AuditLine, OutboxBackend, PlainRow, UserTransaction};
+
+/// Every outbox case, for authors who would rather loop over them than have a test of each.
+pub const CASES: &[Case<dyn OutboxBackend>] = crate::__outbox_cases! { list };
+
+/// The list: themes, and the cases in each.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __outbox_cases {
+    ($($what:tt)*) => {
+        $crate::__outbox_each! {
+            [$($what)*]
+            enqueue {
+                s36_what_was_rolled_back_is_not_there,
+                s27_a_transaction_that_was_dropped_leaves_nothing,
+                s27_data_and_messages_are_committed_together,
+                s28_enqueueing_again_after_a_lost_commit_makes_no_second_row,
+                s28_the_same_message_twice_in_one_transaction_is_one_row,
+                s28_of_two_who_enqueue_the_same_at_once_one_inserts_it,
+                s46_a_replayed_origin_has_the_same_id_and_no_second_row,
+                s46_the_same_id_with_another_content_is_an_error,
+                s46_two_contents_under_one_id_in_one_call_are_an_error,
+                s46_another_delay_is_no_other_content,
+                many_messages_go_in_one_call,
+                s38_what_is_above_a_limit_is_refused,
+                s20_every_text_and_byte_is_kept_as_it_is,
+                a_foreign_insert_needs_a_topic_a_type_and_a_payload,
+                s46_ids_are_compared_without_regard_to_case,
+            }
+            look {
+                s44_a_source_is_ordered_by_its_sequence_and_not_by_insertion,
+                s44_sources_inserted_crosswise_keep_their_order,
+                s30_a_row_that_was_committed_late_is_seen,
+                a_lane_is_read_on_from_a_place,
+                discovery_goes_round_all_sources_by_their_bytes,
+                discovery_leaves_out_what_is_known,
+                s44_a_parked_head_parks_its_source_and_no_other,
+                s44_a_parked_source_goes_on_when_its_time_has_come,
+                s45_a_halted_head_is_never_due,
+                a_delayed_message_is_not_due_before_its_time,
+                what_has_no_source_comes_in_the_order_of_its_due_time,
+                a_look_changes_nothing,
+            }
+            content {
+                a_large_payload_is_loaded_when_its_turn_has_come,
+                s43_bad_rows_are_shown_as_they_are,
+                s43_a_message_id_that_is_no_uuid_is_not_delivered,
+            }
+            record {
+                a_success_finishes_the_message,
+                attempts_are_numbered_and_kept,
+                s40_a_record_may_be_repeated,
+                s42_what_is_finished_never_goes_back,
+                s41_an_attempt_is_not_burnt_twice,
+                outcomes_of_all_kinds_go_in_one_call,
+                a_large_batch_of_successes_is_one_call,
+                s45_a_dead_message_that_does_not_halt_lets_its_source_go_on,
+                s45_a_dead_message_that_halts_holds_its_source,
+                reasons_are_kept_as_they_are,
+                s44_order_is_kept_through_retries,
+            }
+            fence {
+                s41_a_relay_in_office_records_with_its_term,
+                s41_a_deposed_relay_changes_nothing,
+                s41_an_expired_relay_changes_nothing,
+                s41_a_relay_that_released_changes_nothing,
+                s41_a_revoked_relay_changes_nothing,
+                s41_a_fence_that_was_never_granted_changes_nothing,
+                s50_a_deposed_sweeper_deletes_nothing,
+            }
+            inbox {
+                s53_a_message_is_fresh_once_for_each_consumer,
+                s53_of_two_who_accept_at_once_one_finds_it_fresh,
+                s54_mark_and_effect_are_there_together_or_not_at_all,
+                s55_a_duplicate_is_known_for_as_long_as_it_is_kept,
+                s56_a_refusal_is_repeated,
+                s56_a_refusal_counts_once_it_is_committed,
+                s56_what_took_effect_cannot_be_refused_later,
+                s57_another_content_under_one_id_is_told,
+                s58_a_duplicate_sends_nothing_again,
+                s50_an_inbox_forgets_what_is_old_in_bounded_steps,
+            }
+            retention {
+                s50_what_is_not_finished_is_never_deleted,
+                s50_what_is_finished_goes_with_its_attempts,
+                s50_a_sweep_goes_on_step_by_step,
+                s50_what_is_young_or_kept_for_ever_stays,
+            }
+            admin {
+                the_numbers_count_what_they_say,
+                the_lag_leaves_out_what_could_not_go,
+                a_list_is_newest_first_and_paged,
+                a_list_shows_what_fits_its_filter,
+                a_message_is_shown_with_all_its_attempts,
+                a_retried_message_has_a_full_budget,
+                s51_of_two_operators_at_once_one_retries_a_message,
+                s51_a_message_is_retried_or_discarded_not_both,
+                every_change_is_audited,
+                s45_discarding_frees_a_halted_source,
+                s45_retrying_frees_a_halted_source_in_order,
+                a_bulk_change_is_counted_filtered_and_bounded,
+            }
+            wakeup {
+                s47_an_armed_relay_is_woken_by_a_users_commit,
+                s47_an_armed_relay_is_woken_by_its_own_stores_commit,
+                s47_arming_again_is_told,
+            }
+            relay {
+                s44_everything_is_delivered_in_order_and_once_in_effect,
+                s40_a_crash_between_delivery_and_record_has_one_effect,
+                s41_a_relay_deposed_in_its_batch_changes_nothing,
+                s43_poison_at_the_head_is_parked_and_the_rest_flows,
+                s44_a_failing_source_waits_and_others_flow,
+                s45_a_message_is_dead_after_its_last_attempt_and_can_be_retried,
+                s45_a_halted_source_goes_on_after_an_operators_decision,
+                a_relay_delivers_large_payloads,
+            }
+        }
+    };
+}
+
+/// What is made of the list: tests, or values.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __outbox_each {
+    ([tests $backend:expr] $($theme:ident { $($case:ident,)* })*) => {
+        $($(
+            #[test]
+            fn $case() {
+                $crate::suite::run_outbox(::core::stringify!($case), $backend);
+            }
+        )*)*
+    };
+    ([list] $($theme:ident { $($case:ident,)* })*) => {
+        &[$($(
+            Case {
+                name: ::core::stringify!($case),
+                theme: ::core::stringify!($theme),
+                run: |backend| ::std::boxed::Box::pin($theme::$case(backend)),
+            },
+        )*)*]
+    };
+}

@@ -1,0 +1,407 @@
+//! Outboxes that are wrong on purpose, each in one way that a real one could be wrong in.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tenure_conformance::outbox::{AuditLine, PlainRow, UserTransaction};
+use tenure_conformance::{Backend, OutboxBackend};
+use tenure_core::StoreError;
+use tenure_core::contract::{EnqueueError, LeaseAdmin, LeaseStore, OutboxAdmin, OutboxStore, Wakeup};
+use tenure_core::id::NodeName;
+use tenure_core::lease::Fence;
+use tenure_core::memory::MemoryStore;
+use tenure_core::outbox::{
+    Accept, Body, Consumer, Details, Enqueued, Filter, Found, Limits, Look, Message, MessageError, MessageId,
+    NewMessage, Next, Outcome, Page, Recorded, Retention, RowId, Selection, Stats, Summary, Swept,
+};
+
+use crate::memory::MemoryBackend;
+
+/// One way of being wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flaw {
+    /// A source is read in the order of insertion.
+    OrderById,
+    /// What has a lower number than something that was seen before is never seen.
+    Cursor,
+    /// The place to read on from is ignored.
+    PlaceIgnored,
+    /// The rotation ends after its first step.
+    RotationEnds,
+    /// Sources to leave out are not left out.
+    ExceptIgnored,
+    /// Nobody says when something will be due.
+    NextDueForgotten,
+    /// Large payloads are carried along.
+    LargeInline,
+    /// Large payloads cannot be loaded.
+    LoadFails,
+    /// An unclear payload is taken for an empty one.
+    UnclearIsEmpty,
+    /// A message is due at once, whatever its delay.
+    DelayIgnored,
+    /// An id that is known is a no-op, whatever the content.
+    ConflictIgnored,
+    /// A message that is known counts as fresh.
+    KnownIsFresh,
+    /// Limits are not looked at.
+    LimitsIgnored,
+    /// Messages of one call are inserted one by one.
+    NotAllOrNone,
+    /// A batch of successes is recorded without a look at the fence.
+    SuccessUnfenced,
+    /// Every outcome is said to apply.
+    AllApplied,
+    /// Attempts are recorded without the relay's term.
+    TermForgotten,
+    /// A dead message never halts its source.
+    NeverHalts,
+    /// A pause is forgotten: it is due again at once.
+    PauseIgnored,
+    /// The fence of a sweep is not looked at.
+    SweepUnfenced,
+    /// A sweep deletes everything in one step.
+    SweepUnbounded,
+    /// A sweep never says that there is more.
+    SweepStops,
+    /// What is kept for ever is deleted.
+    NothingForEver,
+    /// A list comes oldest first.
+    ListReversed,
+    /// A filter is ignored.
+    FilterIgnored,
+    /// A page begins anew.
+    PagingIgnored,
+    /// Attempts are not shown.
+    AttemptsHidden,
+    /// Halted sources are not counted.
+    HaltedUncounted,
+    /// The lag counts what could not go.
+    LagOfAll,
+    /// A limit on a bulk change is ignored.
+    BulkUnbounded,
+    /// A retry answers for every operator who asked.
+    RetryAnswersAll,
+    /// What operators do is not written down.
+    Unaudited,
+    /// An accepted message is remembered in a transaction of its own.
+    InboxBesides,
+    /// Nobody is ever woken.
+    NeverWoken,
+}
+
+pub(crate) struct BrokenOutboxBackend {
+    inner: MemoryBackend,
+    flaw: Flaw,
+    seen: Arc<AtomicI64>,
+}
+
+impl BrokenOutboxBackend {
+    pub(crate) fn start(flaw: Flaw) -> Self {
+        Self { inner: MemoryBackend::start(), flaw, seen: Arc::default() }
+    }
+
+    fn broken(&self) -> Broken {
+        Broken { inner: self.inner.store.clone(), flaw: self.flaw, seen: Arc::clone(&self.seen) }
+    }
+}
+
+#[async_trait]
+impl Backend for BrokenOutboxBackend {
+    async fn store(&self) -> Arc<dyn LeaseStore> {
+        self.inner.store().await
+    }
+
+    async fn pass(&self, span: Duration) {
+        self.inner.pass(span).await;
+    }
+
+    async fn admin(&self) -> Option<Arc<dyn LeaseAdmin>> {
+        self.inner.admin().await
+    }
+}
+
+#[async_trait]
+impl OutboxBackend for BrokenOutboxBackend {
+    async fn outbox(&self) -> Arc<dyn OutboxStore> {
+        Arc::new(self.broken())
+    }
+
+    async fn outbox_admin(&self) -> Arc<dyn OutboxAdmin> {
+        Arc::new(self.broken())
+    }
+
+    async fn begin(&self) -> Box<dyn UserTransaction> {
+        let user = self.inner.begin().await;
+        match self.flaw {
+            Flaw::InboxBesides => Box::new(Besides { user, store: self.inner.store.clone() }),
+            _ => user,
+        }
+    }
+
+    async fn insert_plain(&self, row: PlainRow) -> Result<(), String> {
+        self.inner.insert_plain(row).await
+    }
+
+    async fn effects(&self) -> Vec<String> {
+        self.inner.effects().await
+    }
+
+    async fn audit(&self) -> Vec<AuditLine> {
+        match self.flaw {
+            Flaw::Unaudited => Vec::new(),
+            _ => self.inner.audit().await,
+        }
+    }
+
+    async fn attempt_rows(&self) -> u64 {
+        self.inner.attempt_rows().await
+    }
+}
+
+#[derive(Debug)]
+struct Broken {
+    inner: MemoryStore,
+    flaw: Flaw,
+    /// The highest number that was seen.
+    seen: Arc<AtomicI64>,
+}
+
+#[async_trait]
+impl OutboxStore for Broken {
+    async fn enqueue(&self, messages: &[NewMessage], limits: &Limits) -> Result<Vec<Enqueued>, EnqueueError> {
+        let mut messages = messages.to_vec();
+        let mut limits = *limits;
+        match self.flaw {
+            Flaw::DelayIgnored => messages.iter_mut().for_each(|message| message.delay = Duration::ZERO),
+            Flaw::LimitsIgnored => limits = Limits { payload: usize::MAX },
+            Flaw::NotAllOrNone => {
+                let mut sent = Vec::new();
+                for message in &messages {
+                    sent.extend(self.inner.enqueue(std::slice::from_ref(message), &limits).await?);
+                }
+                return Ok(sent);
+            }
+            _ => {}
+        }
+        match self.inner.enqueue(&messages, &limits).await {
+            Err(EnqueueError::Message(MessageError::Conflict { id, .. }))
+                if self.flaw == Flaw::ConflictIgnored =>
+            {
+                Ok(vec![Enqueued { id, fresh: false }])
+            }
+            Ok(mut sent) if self.flaw == Flaw::KnownIsFresh => {
+                sent.iter_mut().for_each(|sent| sent.fresh = true);
+                Ok(sent)
+            }
+            answer => answer,
+        }
+    }
+
+    async fn look(&self, look: &Look) -> Result<Page, StoreError> {
+        let mut look = look.clone();
+        match self.flaw {
+            Flaw::PlaceIgnored => look.lanes.iter_mut().for_each(|lane| lane.after = None),
+            Flaw::ExceptIgnored => {
+                look.discover.iter_mut().for_each(|discover| discover.except.clear());
+            }
+            _ => {}
+        }
+        let mut page = self.inner.look(&look).await?;
+        match self.flaw {
+            Flaw::OrderById => page.rows.sort_by_key(|row| (row.lane.clone(), row.id)),
+            Flaw::Cursor => {
+                let seen = self.seen.load(Ordering::SeqCst);
+                let highest = page.rows.iter().map(|row| row.id.0).max().unwrap_or(0);
+                self.seen.fetch_max(highest, Ordering::SeqCst);
+                page.rows.retain(|row| row.id.0 >= seen);
+            }
+            Flaw::RotationEnds => page.more_after = None,
+            Flaw::NextDueForgotten => page.next_due = None,
+            Flaw::LargeInline => {
+                for row in page.rows.iter_mut().filter(|row| row.body == Found::Large) {
+                    row.body = Found::Body(self.inner.load(row.id).await?.unwrap_or(Body::Bytes(Vec::new())));
+                }
+            }
+            Flaw::UnclearIsEmpty => {
+                for row in page.rows.iter_mut().filter(|row| matches!(row.body, Found::Unclear(_))) {
+                    row.body = Found::Body(Body::Text(String::new()));
+                }
+            }
+            _ => {}
+        }
+        Ok(page)
+    }
+
+    async fn load(&self, id: RowId) -> Result<Option<Body>, StoreError> {
+        match self.flaw {
+            Flaw::LoadFails => Ok(None),
+            _ => self.inner.load(id).await,
+        }
+    }
+
+    async fn record(
+        &self,
+        office: Option<&Fence>,
+        node: &NodeName,
+        outcomes: &[Outcome],
+    ) -> Result<Recorded, StoreError> {
+        let mut outcomes = outcomes.to_vec();
+        let mut office = office;
+        match self.flaw {
+            Flaw::SuccessUnfenced if outcomes.iter().all(|outcome| outcome.next == Next::Done) => {
+                office = None
+            }
+            Flaw::TermForgotten => office = None,
+            Flaw::NeverHalts => outcomes.iter_mut().for_each(|outcome| {
+                if let Next::Dead { halt } = &mut outcome.next {
+                    *halt = false;
+                }
+            }),
+            Flaw::PauseIgnored => outcomes.iter_mut().for_each(|outcome| {
+                if let Next::Again { after } = &mut outcome.next {
+                    *after = Duration::ZERO;
+                }
+            }),
+            _ => {}
+        }
+        let answer = OutboxStore::record(&self.inner, office, node, &outcomes).await?;
+        Ok(match (self.flaw, answer) {
+            (Flaw::AllApplied, Recorded::Applied(_)) => {
+                Recorded::Applied(outcomes.iter().map(|outcome| outcome.id).collect())
+            }
+            (_, answer) => answer,
+        })
+    }
+
+    async fn sweep(
+        &self,
+        office: Option<&Fence>,
+        retention: &Retention,
+        resume: Option<i64>,
+    ) -> Result<Swept, StoreError> {
+        let mut retention = retention.clone();
+        let mut office = office;
+        match self.flaw {
+            Flaw::SweepUnfenced => office = None,
+            Flaw::SweepUnbounded => retention.batch = u32::MAX,
+            Flaw::NothingForEver => {
+                for keep in [&mut retention.dispatched, &mut retention.dead, &mut retention.discarded] {
+                    keep.get_or_insert(Duration::ZERO);
+                }
+            }
+            _ => {}
+        }
+        let mut swept = OutboxStore::sweep(&self.inner, office, &retention, resume).await?;
+        if self.flaw == Flaw::SweepStops {
+            swept.resume = None;
+        }
+        Ok(swept)
+    }
+
+    async fn listen(&self) -> Result<Option<Arc<dyn Wakeup>>, StoreError> {
+        match self.flaw {
+            Flaw::NeverWoken => {
+                // The bell of a store on which nothing is ever committed.
+                MemoryBackend::start().store.listen().await
+            }
+            _ => self.inner.listen().await,
+        }
+    }
+}
+
+#[async_trait]
+impl OutboxAdmin for Broken {
+    async fn stats(&self) -> Result<Stats, StoreError> {
+        let mut stats = self.inner.stats().await?;
+        match self.flaw {
+            Flaw::HaltedUncounted => stats.halted_sources = 0,
+            Flaw::LagOfAll => stats.lag = stats.lag.or((stats.pending > 0).then_some(Duration::ZERO)),
+            _ => {}
+        }
+        Ok(stats)
+    }
+
+    async fn list(&self, selection: &Selection) -> Result<Vec<Summary>, StoreError> {
+        let mut selection = selection.clone();
+        match self.flaw {
+            Flaw::FilterIgnored => selection.filter = Filter::default(),
+            Flaw::PagingIgnored => selection.before = None,
+            _ => {}
+        }
+        let mut rows = OutboxAdmin::list(&self.inner, &selection).await?;
+        if self.flaw == Flaw::ListReversed {
+            rows.reverse();
+        }
+        Ok(rows)
+    }
+
+    async fn show(&self, id: &MessageId) -> Result<Option<Details>, StoreError> {
+        let mut details = self.inner.show(id).await?;
+        if let (Flaw::AttemptsHidden, Some(details)) = (self.flaw, &mut details) {
+            details.attempts.clear();
+        }
+        Ok(details)
+    }
+
+    async fn count_dead(&self, filter: &Filter) -> Result<u64, StoreError> {
+        self.inner.count_dead(filter).await
+    }
+
+    async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<MessageId>, StoreError> {
+        let limit = if self.flaw == Flaw::BulkUnbounded { u32::MAX } else { limit };
+        let mut changed = self.inner.retry(filter, by, limit).await?;
+        if self.flaw == Flaw::RetryAnswersAll {
+            let everything = Selection { limit, ..Selection::default() };
+            let rows = OutboxAdmin::list(&self.inner, &everything).await?;
+            changed = rows.iter().filter_map(|row| row.id.parse().ok()).collect();
+        }
+        Ok(changed)
+    }
+
+    async fn discard(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<MessageId>, StoreError> {
+        self.inner.discard(filter, by, limit).await
+    }
+}
+
+/// A receiver's transaction whose inbox is written besides it.
+struct Besides {
+    user: Box<dyn UserTransaction>,
+    store: MemoryStore,
+}
+
+#[async_trait]
+impl UserTransaction for Besides {
+    async fn enqueue(&mut self, messages: &[NewMessage]) -> Result<Vec<Enqueued>, EnqueueError> {
+        self.user.enqueue(messages).await
+    }
+
+    async fn accept(&mut self, consumer: &Consumer, id: MessageId) -> Result<Accept, StoreError> {
+        let mut besides = self.store.begin();
+        let answer = besides.accept(consumer, id);
+        besides.commit()?;
+        Ok(answer)
+    }
+
+    async fn accept_message(&mut self, consumer: &Consumer, message: &Message) -> Result<Accept, StoreError> {
+        self.user.accept_message(consumer, message).await
+    }
+
+    async fn refuse(&mut self, consumer: &Consumer, id: MessageId, reason: &str) -> Result<(), StoreError> {
+        self.user.refuse(consumer, id, reason).await
+    }
+
+    async fn apply(&mut self, effect: &str) {
+        self.user.apply(effect).await;
+    }
+
+    async fn commit(self: Box<Self>) -> Result<(), StoreError> {
+        self.user.commit().await
+    }
+
+    async fn rollback(self: Box<Self>) {
+        self.user.rollback().await;
+    }
+}

@@ -1,0 +1,163 @@
+//! The inbox as a plain table: what took effect, for each consumer.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use super::outbox::is_over;
+use crate::mutation::{Rule, off};
+use crate::outbox::{Accept, Consumer, Message, MessageId, fingerprint};
+use crate::time::StoreTime;
+
+/// Which messages took effect, for each consumer.
+#[derive(Debug, Clone, Default)]
+pub struct InboxTable {
+    seen: BTreeMap<(Consumer, MessageId), Seen>,
+}
+
+#[derive(Debug, Clone)]
+struct Seen {
+    fingerprint: Option<Uuid>,
+    refused: Option<String>,
+    accepted_at: StoreTime,
+}
+
+impl InboxTable {
+    /// Accepts a message by its id.
+    pub fn accept(&mut self, consumer: &Consumer, id: MessageId, now: StoreTime) -> Accept {
+        self.in_one(|inbox| inbox.accept(consumer, id, now))
+    }
+
+    /// Accepts a message, and tells one with another content under the same id.
+    pub fn accept_message(&mut self, consumer: &Consumer, message: &Message, now: StoreTime) -> Accept {
+        self.in_one(|inbox| inbox.accept_message(consumer, message, now))
+    }
+
+    /// Remembers that a message was refused, so that it is refused again with the same words. For a message that was
+    /// found fresh just before; a refusal that was written down before stays.
+    pub fn refuse(&mut self, consumer: &Consumer, id: MessageId, reason: &str, now: StoreTime) {
+        let fresh = Seen { fingerprint: None, refused: None, accepted_at: now };
+        let seen = self.seen.entry((consumer.clone(), id)).or_insert(fresh);
+        seen.refused.get_or_insert_with(|| reason.to_owned());
+    }
+
+    fn in_one<T>(&mut self, work: impl FnOnce(&mut InboxView<'_>) -> T) -> T {
+        let mut open = OpenInbox::default();
+        let done = work(&mut open.on(self));
+        self.merge(open);
+        done
+    }
+
+    /// Writes what a transaction has staged.
+    pub fn merge(&mut self, open: OpenInbox) {
+        self.seen.extend(open.seen);
+    }
+
+    /// How many messages are remembered.
+    pub fn len(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// Whether nothing is remembered.
+    pub fn is_empty(&self) -> bool {
+        self.seen.is_empty()
+    }
+
+    /// Forgets at most `limit` of what was accepted long enough ago, the oldest first. Answers how many, and whether there
+    /// are more.
+    pub fn sweep(&mut self, keep: Duration, limit: usize, now: StoreTime) -> (u64, bool) {
+        let mut old: Vec<_> = self
+            .seen
+            .iter()
+            .filter(|(_, seen)| is_over(seen.accepted_at, keep, now))
+            .map(|(key, seen)| (seen.accepted_at, key.clone()))
+            .collect();
+        old.sort();
+        let more = old.len() > limit;
+        old.truncate(limit);
+        for (_, key) in &old {
+            self.seen.remove(key);
+        }
+        (old.len() as u64, more)
+    }
+}
+
+/// What a receiver's transaction has written and not committed.
+#[derive(Debug, Clone, Default)]
+pub struct OpenInbox {
+    seen: BTreeMap<(Consumer, MessageId), Seen>,
+    /// What was not in the table, and must not be there when it commits.
+    fresh: BTreeSet<(Consumer, MessageId)>,
+}
+
+impl OpenInbox {
+    /// The inbox as this transaction sees it.
+    pub fn on<'a>(&'a mut self, table: &'a InboxTable) -> InboxView<'a> {
+        InboxView { table, open: self }
+    }
+
+    /// Whether it can commit: not when another transaction has accepted the same message meanwhile.
+    pub fn check(&self, table: &InboxTable) -> Result<(), String> {
+        match self.fresh.iter().find(|key| table.seen.contains_key(key)) {
+            Some((consumer, id)) if !off(Rule::InboxRemembers) => {
+                Err(format!("{} has accepted the message {id} in another transaction", consumer.as_str()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// An inbox as an open transaction sees it.
+#[derive(Debug)]
+pub struct InboxView<'a> {
+    table: &'a InboxTable,
+    open: &'a mut OpenInbox,
+}
+
+impl InboxView<'_> {
+    /// Accepts a message by its id.
+    pub fn accept(&mut self, consumer: &Consumer, id: MessageId, now: StoreTime) -> Accept {
+        self.take(consumer, id, None, now)
+    }
+
+    /// Accepts a message, and tells one with another content under the same id.
+    pub fn accept_message(&mut self, consumer: &Consumer, message: &Message, now: StoreTime) -> Accept {
+        self.take(consumer, message.id, Some(fingerprint(message)), now)
+    }
+
+    fn take(
+        &mut self,
+        consumer: &Consumer,
+        id: MessageId,
+        fingerprint: Option<Uuid>,
+        now: StoreTime,
+    ) -> Accept {
+        let key = (consumer.clone(), id);
+        let seen = self.open.seen.get(&key).or_else(|| self.table.seen.get(&key));
+        let Some(seen) = seen.filter(|_| !off(Rule::InboxRemembers)) else {
+            self.open.seen.insert(key.clone(), Seen { fingerprint, refused: None, accepted_at: now });
+            self.open.fresh.insert(key);
+            return Accept::Fresh;
+        };
+        let other = seen.fingerprint.zip(fingerprint).is_some_and(|(then, now)| then != now);
+        match &seen.refused {
+            _ if other => Accept::Differs,
+            Some(reason) => Accept::Refused { reason: reason.clone() },
+            None => Accept::Duplicate,
+        }
+    }
+
+    /// Remembers that a message was refused: one that this transaction found fresh, or that nobody has seen. What another
+    /// transaction has settled stays as it is.
+    pub fn refuse(&mut self, consumer: &Consumer, id: MessageId, reason: &str, now: StoreTime) {
+        let key = (consumer.clone(), id);
+        if self.table.seen.contains_key(&key) && !self.open.fresh.contains(&key) {
+            return;
+        }
+        self.open.fresh.insert(key.clone());
+        let fresh = Seen { fingerprint: None, refused: None, accepted_at: now };
+        let seen = self.open.seen.entry(key).or_insert(fresh);
+        seen.refused.get_or_insert_with(|| reason.to_owned());
+    }
+}

@@ -1,0 +1,168 @@
+//! What an operator sees and does.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::queue::{Pending, lane_of, place_of};
+use super::{OutboxTables, Row};
+use crate::outbox::{Details, Filter, LIST_MAX, MessageId, RowId, Selection, State, Stats, Summary};
+use crate::time::StoreTime;
+
+/// One thing that an operator did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AuditLine {
+    /// When.
+    pub at: StoreTime,
+    /// Who.
+    pub by: String,
+    /// What.
+    pub action: String,
+    /// To what.
+    pub subject: String,
+    /// More about it.
+    pub detail: String,
+}
+
+impl OutboxTables {
+    /// The outbox in numbers.
+    pub fn stats(&self, now: StoreTime) -> Stats {
+        let mut stats = Stats::default();
+        let mut halted = BTreeSet::new();
+        for (id, pending) in self.queue.iter() {
+            if pending.due_at.is_none() {
+                halted.insert(pending.lane.clone());
+            }
+            if self.dead.contains_key(&id) {
+                continue;
+            }
+            stats.pending += 1;
+            stats.retrying += u64::from(pending.attempts > 0);
+            let delayed = pending.attempts == 0 && pending.due_at.is_some_and(|due_at| due_at > now);
+            stats.delayed += u64::from(delayed);
+        }
+        let discarded = self.dead.values().filter(|dead| dead.discarded_at.is_some()).count() as u64;
+        stats.discarded = discarded;
+        stats.dead = self.dead.len() as u64 - discarded;
+        stats.dispatched = self.rows.len() as u64 - stats.pending - stats.dead - stats.discarded;
+        stats.halted_sources = halted.len() as u64;
+        let waits = |(id, pending): (RowId, &Pending)| {
+            let due_at = pending.due_at?;
+            let goes = pending.attempts > 0 || due_at <= now;
+            let free = pending.lane.is_none() || !halted.contains(&pending.lane);
+            (goes && free).then(|| self.rows.get(&id).map(|row| row.created_at)).flatten()
+        };
+        stats.lag = self.queue.iter().filter_map(waits).min().map(|oldest| oldest.until(now));
+        stats
+    }
+
+    /// Messages, the newest first.
+    pub fn list(&self, selection: &Selection) -> Vec<Summary> {
+        let end = selection.before.unwrap_or(RowId(i64::MAX));
+        let rows = self.rows.range(..end).rev().map(|(_, row)| row);
+        let wanted = rows.filter(|row| self.fits(row, &selection.filter));
+        wanted.take(selection.limit.min(LIST_MAX) as usize).map(|row| self.summary(row)).collect()
+    }
+
+    /// All about one message.
+    pub fn show(&self, id: &MessageId) -> Option<Details> {
+        let row = self.row_of(id).and_then(|id| self.rows.get(&id))?;
+        let text = row.payload.as_ref().map(|text| text.clone().into_bytes());
+        Some(Details {
+            summary: self.summary(row),
+            content_type: row.content_type.clone(),
+            headers: row.headers.clone(),
+            is_text: text.is_some(),
+            payload: text.or_else(|| row.payload_bytes.clone()),
+            attempts: self.attempts_of(row.id),
+        })
+    }
+
+    /// How many dead messages a filter stands for.
+    pub fn count_dead(&self, filter: &Filter) -> u64 {
+        self.dead_that_fit(filter).count() as u64
+    }
+
+    /// Makes dead messages pending again, at most `limit`. Answers which.
+    pub fn retry(&mut self, filter: &Filter, by: &str, limit: u32, now: StoreTime) -> Vec<MessageId> {
+        let ids: Vec<_> = self.dead_that_fit(filter).take(limit as usize).collect();
+        let mut changed = Vec::new();
+        for id in ids {
+            changed.extend(self.note(id, "outbox retry", by, now));
+            let (Some(row), Some(dead)) = (self.rows.get(&id), self.dead.remove(&id)) else { continue };
+            let (attempts, forgiven) = (dead.attempts, dead.attempts);
+            let (lane, place) = (lane_of(row), place_of(row));
+            self.queue.put(id, Pending { lane, place, due_at: Some(now), attempts, forgiven });
+        }
+        changed
+    }
+
+    /// Decides that dead messages are not sent, at most `limit`. Answers which.
+    pub fn discard(&mut self, filter: &Filter, by: &str, limit: u32, now: StoreTime) -> Vec<MessageId> {
+        let ids: Vec<_> = self.dead_that_fit(filter).take(limit as usize).collect();
+        let mut changed = Vec::new();
+        for id in ids {
+            changed.extend(self.note(id, "outbox discard", by, now));
+            self.queue.remove(id);
+            if let Some(dead) = self.dead.get_mut(&id) {
+                dead.discarded_at = Some(now);
+            }
+        }
+        changed
+    }
+
+    /// What operators did, the first one first.
+    pub fn audit(&self) -> &[AuditLine] {
+        &self.audit
+    }
+
+    /// Writes down what is done to a dead message. Answers its id, where it is one.
+    fn note(&mut self, id: RowId, action: &str, by: &str, now: StoreTime) -> Option<MessageId> {
+        let row = self.rows.get(&id)?;
+        let reason = self.dead.get(&id).and_then(|dead| dead.reason.clone()).unwrap_or_default();
+        self.audit.push(AuditLine {
+            at: now,
+            by: by.to_owned(),
+            action: action.to_owned(),
+            subject: row.message_id.clone(),
+            detail: format!("{}/{}: {reason}", row.topic, row.kind),
+        });
+        row.message_id.parse().ok()
+    }
+
+    fn dead_that_fit<'a>(&'a self, filter: &'a Filter) -> impl Iterator<Item = RowId> + 'a {
+        let rows = self.dead.keys().filter_map(|id| self.rows.get(id));
+        rows.filter(|row| self.state(row) == State::Dead && self.fits(row, filter)).map(|row| row.id)
+    }
+
+    fn fits(&self, row: &Row, filter: &Filter) -> bool {
+        let Filter { state, topic, source, kind, id } = filter;
+        state.is_none_or(|state| self.state(row) == state)
+            && topic.as_ref().is_none_or(|topic| row.topic == *topic)
+            && source.as_ref().is_none_or(|source| row.source.as_ref() == Some(source))
+            && kind.as_ref().is_none_or(|kind| row.kind == *kind)
+            && id.is_none_or(|id| row.message_id.eq_ignore_ascii_case(&id.to_string()))
+    }
+
+    pub(super) fn summary(&self, row: &Row) -> Summary {
+        let (pending, dead) = (self.queue.get(row.id), self.dead.get(&row.id));
+        let last = self.last_attempt(row.id);
+        let attempts = pending.map(|pending| pending.attempts).or(dead.map(|dead| dead.attempts));
+        let errors = self.attempts.range((row.id, 0)..=(row.id, u32::MAX)).rev();
+        Summary {
+            row: row.id,
+            id: row.message_id.clone(),
+            state: self.state(row),
+            source: row.source.clone(),
+            sequence: row.sequence,
+            topic: row.topic.clone(),
+            kind: row.kind.clone(),
+            created_at: row.created_at,
+            attempts: attempts.or(last.map(|last| last.number)).unwrap_or(0),
+            due_at: pending.filter(|_| dead.is_none()).and_then(|pending| pending.due_at),
+            finished_at: self.finished_at(row),
+            last_error: errors.filter_map(|(_, attempt)| attempt.error.clone()).next(),
+            halts: dead.is_some_and(|dead| dead.halts && dead.discarded_at.is_none()),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What is pending, source by source.
+
+use std::ops::Bound;
+
+use super::OutboxTables;
+use super::queue::Pending;
+use crate::outbox::{Discover, LaneLook, Look, Page, Place, RowId, Stored, UnorderedLook};
+use crate::time::StoreTime;
+
+impl OutboxTables {
+    /// What is pending. Changes nothing.
+    pub fn look(&self, look: &Look, now: StoreTime) -> Page {
+        let mut page = Page { now, rows: Vec::new(), more_after: None, next_due: None };
+        for lane in &look.lanes {
+            self.look_at_lane(lane, &mut page);
+        }
+        if let Some(discover) = &look.discover {
+            self.discover(discover, &mut page);
+        }
+        if let Some(unordered) = &look.unordered {
+            self.look_at_unordered(unordered, &mut page);
+        }
+        page
+    }
+
+    fn look_at_lane(&self, look: &LaneLook, page: &mut Page) {
+        let from = look.after.map_or(Bound::Unbounded, Bound::Excluded);
+        self.take_lane(&look.source, from, look.limit, page);
+    }
+
+    /// Rows of a source in order, up to one that halts it.
+    fn take_lane(&self, source: &str, from: Bound<Place>, limit: u32, page: &mut Page) {
+        let Some(places) = self.queue.lanes().get(source) else { return };
+        let rows = places
+            .range((from, Bound::Unbounded))
+            .map_while(|place| self.stored(place.id))
+            .take(limit as usize);
+        page.rows.extend(rows);
+    }
+
+    fn discover(&self, discover: &Discover, page: &mut Page) {
+        let after = discover.after.clone().map_or(Bound::Unbounded, Bound::Excluded);
+        let except = &discover.except;
+        let sources =
+            self.queue.lanes().range::<String, _>((after, Bound::Unbounded)).map(|(source, _)| source);
+        let mut visited: Option<&String> = None;
+        for (count, source) in sources.filter(|source| !except.contains(source)).enumerate() {
+            if count == discover.sources as usize {
+                page.more_after = visited.cloned();
+                return;
+            }
+            visited = Some(source);
+            match self.queue.head(source).and_then(|head| head.due_at) {
+                None => {}
+                Some(due_at) if due_at > page.now => note_due(page, due_at),
+                Some(_) => self.take_lane(source, Bound::Unbounded, discover.rows_each, page),
+            }
+        }
+    }
+
+    fn look_at_unordered(&self, look: &UnorderedLook, page: &mut Page) {
+        let unordered = self.queue.unordered();
+        let from = look.after.map_or(Bound::Unbounded, Bound::Excluded);
+        let due = unordered.range((from, Bound::Unbounded)).take_while(|(due_at, _)| *due_at <= page.now);
+        page.rows.extend(due.take(look.limit as usize).filter_map(|(_, id)| self.stored(*id)));
+        let now = (page.now, RowId(i64::MAX));
+        if let Some((due_at, _)) = unordered.range((Bound::Excluded(now), Bound::Unbounded)).next() {
+            note_due(page, *due_at);
+        }
+    }
+
+    /// The row as a look shows it; `None` for one that halts its source, which is never due.
+    fn stored(&self, id: RowId) -> Option<Stored> {
+        let row = self.rows.get(&id)?;
+        let Pending { lane, due_at, attempts, forgiven, .. } = self.queue.get(id)?;
+        Some(Stored {
+            id,
+            message_id: row.message_id.clone(),
+            lane: lane.clone(),
+            source: row.source.clone(),
+            sequence: row.sequence,
+            topic: row.topic.clone(),
+            kind: row.kind.clone(),
+            body: row.found(),
+            content_type: row.content_type.clone(),
+            headers: row.headers.clone(),
+            created_at: row.created_at,
+            due_at: (*due_at)?,
+            attempts: *attempts,
+            forgiven: *forgiven,
+        })
+    }
+}
+
+fn note_due(page: &mut Page, due_at: StoreTime) {
+    page.next_due = Some(page.next_due.map_or(due_at, |known| known.min(due_at)));
+}

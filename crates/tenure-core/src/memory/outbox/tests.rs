@@ -1,0 +1,89 @@
+//! What the suite of backends cannot see from outside.
+
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use super::*;
+use crate::id::NodeName;
+use crate::outbox::{Discover, Filter, Kind, Limits, Look, NewMessage, Next, Outcome, UnorderedLook};
+
+fn at(micros: i64) -> StoreTime {
+    StoreTime::from_micros(micros)
+}
+
+fn numbered() -> impl FnMut() -> MessageId {
+    let mut last = 0;
+    move || {
+        last += 1;
+        MessageId::new(Uuid::from_u128(last))
+    }
+}
+
+fn everything() -> Look {
+    Look {
+        lanes: Vec::new(),
+        discover: Some(Discover { after: None, sources: 99, rows_each: 99, except: Vec::new() }),
+        unordered: Some(UnorderedLook { after: None, limit: 99 }),
+    }
+}
+
+#[test]
+fn the_same_calls_give_the_same_tables() {
+    let run = || {
+        let (mut tables, mut ids) = (OutboxTables::new(), numbered());
+        for round in 0..20 {
+            let messages: Vec<_> = (0..3)
+                .map(|n| NewMessage::json("t", "k", "{}").from_source(format!("s{}", (round * 7 + n) % 5)))
+                .collect();
+            tables.insert(&messages, &Limits::default(), at(round), &mut ids).unwrap();
+            let page = tables.look(&everything(), at(round));
+            let outcomes: Vec<_> = page
+                .rows
+                .iter()
+                .step_by(2)
+                .map(|row| Outcome {
+                    id: row.id,
+                    attempt: row.attempts + 1,
+                    kind: Kind::Transient,
+                    next: match row.id.0 % 3 {
+                        0 => Next::Done,
+                        1 => Next::Again { after: Duration::from_micros(3) },
+                        _ => Next::Dead { halt: round % 2 == 0 },
+                    },
+                    reason: None,
+                    took: Duration::ZERO,
+                })
+                .collect();
+            tables.record(true, Some(1), &NodeName::new("n").unwrap(), &outcomes, at(round));
+            tables.retry(&Filter::default(), "ann", 1, at(round));
+        }
+        tables
+    };
+    assert_eq!(format!("{:?}", run()), format!("{:?}", run()));
+}
+
+#[test]
+fn s30_what_commits_late_may_have_the_lower_number() {
+    let (mut tables, mut ids) = (OutboxTables::new(), numbered());
+    let (mut slow, mut quick) = (Staged::default(), Staged::default());
+    let message = [NewMessage::json("t", "k", "{}")];
+    tables.stage(&mut slow, &message, &Limits::default(), at(0), &mut ids).unwrap();
+    tables.stage(&mut quick, &message, &Limits::default(), at(0), &mut ids).unwrap();
+    assert_eq!(tables.row_ids().count(), 0);
+    assert_eq!(tables.commit(quick).unwrap(), [RowId(2)]);
+    assert_eq!(tables.commit(slow).unwrap(), [RowId(1)]);
+}
+
+#[test]
+fn of_two_transactions_with_one_id_the_second_commits_nothing() {
+    let (mut tables, mut ids) = (OutboxTables::new(), numbered());
+    let (mut one, mut two) = (Staged::default(), Staged::default());
+    let same = NewMessage::json("t", "k", "{}").with_id(Uuid::from_u128(77));
+    let other = NewMessage::json("t", "k", "{}");
+    tables.stage(&mut one, std::slice::from_ref(&same), &Limits::default(), at(0), &mut ids).unwrap();
+    tables.stage(&mut two, &[other, same], &Limits::default(), at(0), &mut ids).unwrap();
+    tables.commit(one).unwrap();
+    assert!(tables.commit(two).is_err());
+    assert_eq!(tables.row_ids().count(), 1);
+}

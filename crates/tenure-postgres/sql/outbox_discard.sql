@@ -1,0 +1,21 @@
+-- Decides that dead messages are not sent, each with its line of audit; a source that stood still goes on.
+-- $1 topic, $2 source, $3 type, $4 id, each or null for any; $5 how many, $6 who
+WITH chosen AS MATERIALIZED (
+    SELECT d.id, d.reason, o.message_id, o.topic, o.type
+    FROM {outbox_dead} AS d
+    JOIN {outbox} AS o ON o.id = d.id
+    WHERE d.discarded_at IS NULL AND {dead_filter}
+    ORDER BY d.id
+    LIMIT $5
+    FOR UPDATE OF d
+), decided AS (
+    UPDATE {outbox_dead} AS d SET discarded_at = clock_timestamp() FROM chosen AS c WHERE d.id = c.id
+), freed AS (
+    DELETE FROM {outbox_pending} AS p USING chosen AS c WHERE p.id = c.id AND p.due_at IS NULL
+), noted AS (
+    INSERT INTO {audit} (at, actor, action, subject, detail)
+    SELECT clock_timestamp(), $6, 'outbox discard', message_id::text,
+           left(topic, 300) || '/' || left(type, 300) || ': ' || reason
+    FROM chosen
+)
+SELECT message_id FROM chosen ORDER BY id

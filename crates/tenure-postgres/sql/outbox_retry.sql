@@ -1,0 +1,27 @@
+-- Makes dead messages pending again, each with its line of audit. Of two operators, the second waits for the first and
+-- finds nothing left.
+-- $1 topic, $2 source, $3 type, $4 id, each or null for any; $5 how many, $6 who
+WITH chosen AS MATERIALIZED (
+    SELECT d.id, d.attempts, d.reason, o.message_id, o.source, o.source_seq, o.source_index, o.topic, o.type
+    FROM {outbox_dead} AS d
+    JOIN {outbox} AS o ON o.id = d.id
+    WHERE d.discarded_at IS NULL AND {dead_filter}
+    ORDER BY d.id
+    LIMIT $5
+    FOR UPDATE OF d
+), raised AS (
+    DELETE FROM {outbox_dead} AS d USING chosen AS c WHERE d.id = c.id
+), revived AS (
+    INSERT INTO {outbox_pending} AS p (id, source, source_seq, source_index, due_at, attempts, forgiven)
+    SELECT id, CASE WHEN octet_length(source) BETWEEN 1 AND 500 THEN source END, source_seq, source_index,
+           clock_timestamp(), attempts, attempts
+    FROM chosen
+    ON CONFLICT (id) DO UPDATE SET
+        due_at = excluded.due_at, attempts = excluded.attempts, forgiven = excluded.forgiven
+), noted AS (
+    INSERT INTO {audit} (at, actor, action, subject, detail)
+    SELECT clock_timestamp(), $6, 'outbox retry', message_id::text,
+           left(topic, 300) || '/' || left(type, 300) || ': ' || reason
+    FROM chosen
+)
+SELECT message_id FROM chosen ORDER BY id

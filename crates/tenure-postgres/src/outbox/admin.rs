@@ -1,0 +1,203 @@
+//! What an operator sees of the outbox and does to it.
+
+use async_trait::async_trait;
+use tenure_core::StoreError;
+use tenure_core::contract::OutboxAdmin;
+use tenure_core::outbox::{
+    Attempt, Details, Filter, Kind, LIST_MAX, MessageId, RowId, Selection, Sequence, State, Stats, Summary,
+    shorten,
+};
+use tokio_postgres::types::Type;
+use tokio_postgres::{Error, Row};
+
+use super::look::counted;
+use super::statements;
+use super::wire::{Id, Loose, Stamp};
+use crate::error::store_error;
+use crate::store::{PostgresStore, Shared};
+use crate::writing::Params;
+
+#[async_trait]
+impl OutboxAdmin for PostgresStore {
+    async fn stats(&self) -> Result<Stats, StoreError> {
+        let shared = &self.shared;
+        let begin = statements::begin_counting(&shared.limits);
+        let answers = shared.run_all(&begin, &[(&shared.statements.outbox.stats, &[])]).await?;
+        let Some(row) = answers.first().and_then(|rows| rows.first()) else { return Ok(Stats::default()) };
+        stats(row).map_err(|error| store_error(&shared.label, error))
+    }
+
+    async fn list(&self, selection: &Selection) -> Result<Vec<Summary>, StoreError> {
+        let (shared, filter) = (&self.shared, &selection.filter);
+        let lists = &shared.statements.outbox.list;
+        let id = filter.id.map(|id| id.to_string());
+        let sql = match (&id, filter.state) {
+            (Some(_), _) => &lists.by_id,
+            (None, None) => &lists.any,
+            (None, Some(State::Pending)) => &lists.pending,
+            (None, Some(State::Dispatched)) => &lists.dispatched,
+            (None, Some(State::Dead)) => &lists.dead,
+            (None, Some(State::Discarded)) => &lists.discarded,
+        };
+        let params: Params<'_> = &[
+            (&selection.before.map(|row| row.0), Type::INT8),
+            (&filter.topic, Type::TEXT),
+            (&filter.source, Type::TEXT),
+            (&filter.kind, Type::TEXT),
+            (&i64::from(selection.limit.min(LIST_MAX)), Type::INT8),
+            (&id, Type::TEXT),
+        ];
+        let params = if id.is_some() { params } else { &params[..5] };
+        let rows = shared.run(sql, params).await?;
+        let found = rows.iter().map(summary).collect::<Result<Vec<_>, Error>>();
+        let mut found = found.map_err(|error| store_error(&shared.label, error))?;
+        found.retain(|summary| filter.state.is_none_or(|state| state == summary.state));
+        Ok(found)
+    }
+
+    async fn show(&self, id: &MessageId) -> Result<Option<Details>, StoreError> {
+        let shared = &self.shared;
+        let texts = &shared.statements.outbox;
+        let (id, any) = (id.to_string(), None::<&str>);
+        let params: Params<'_> = &[
+            (&None::<i64>, Type::INT8),
+            (&any, Type::TEXT),
+            (&any, Type::TEXT),
+            (&any, Type::TEXT),
+            (&1_i64, Type::INT8),
+            (&id, Type::TEXT),
+        ];
+        let begin = statements::begin(&shared.limits);
+        let calls: [(&str, Params<'_>); 2] = [(&texts.show, params), (&texts.attempts, &[(&id, Type::TEXT)])];
+        let answers = shared.run_all(&begin, &calls).await?;
+        let [found, attempts] = &answers[..] else { return Ok(None) };
+        let Some(row) = found.first() else { return Ok(None) };
+        details(row, attempts).map(Some).map_err(|error| store_error(&shared.label, error))
+    }
+
+    async fn count_dead(&self, filter: &Filter) -> Result<u64, StoreError> {
+        if !may_be_dead(filter) {
+            return Ok(0);
+        }
+        let shared = &self.shared;
+        let id = filter.id.map(|id| id.to_string());
+        let params: Params<'_> = &[
+            (&filter.topic, Type::TEXT),
+            (&filter.source, Type::TEXT),
+            (&filter.kind, Type::TEXT),
+            (&id, Type::TEXT),
+        ];
+        let rows = shared.run(&shared.statements.outbox.count_dead, params).await?;
+        let count = rows.first().map_or(Ok(0), |row| row.try_get::<_, i64>(0));
+        count.map(i64::unsigned_abs).map_err(|error| store_error(&shared.label, error))
+    }
+
+    async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<MessageId>, StoreError> {
+        self.shared.decide(&self.shared.statements.outbox.retry, filter, by, limit).await
+    }
+
+    async fn discard(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<MessageId>, StoreError> {
+        self.shared.decide(&self.shared.statements.outbox.discard, filter, by, limit).await
+    }
+}
+
+impl Shared {
+    /// Changes dead messages, and wakes a relay: what was changed may be due, or let others go.
+    async fn decide(
+        &self,
+        sql: &str,
+        filter: &Filter,
+        by: &str,
+        limit: u32,
+    ) -> Result<Vec<MessageId>, StoreError> {
+        if !may_be_dead(filter) {
+            return Ok(Vec::new());
+        }
+        let id = filter.id.map(|id| id.to_string());
+        let params: Params<'_> = &[
+            (&filter.topic, Type::TEXT),
+            (&filter.source, Type::TEXT),
+            (&filter.kind, Type::TEXT),
+            (&id, Type::TEXT),
+            (&i64::from(limit), Type::INT8),
+            (&shorten(by), Type::TEXT),
+        ];
+        let begin = statements::begin(&self.limits);
+        let wake = &self.statements.outbox.wake;
+        let answers = self.run_all(&begin, &[(sql, params), (wake, &[])]).await?;
+        let changed = answers.first().map_or(&[][..], |rows| rows);
+        let ids = changed.iter().map(|row| row.try_get::<_, Id>(0).map(|id| MessageId::new(id.0)));
+        ids.collect::<Result<_, Error>>().map_err(|error| store_error(&self.label, error))
+    }
+}
+
+fn may_be_dead(filter: &Filter) -> bool {
+    filter.state.is_none_or(|state| state == State::Dead)
+}
+
+fn stats(row: &Row) -> Result<Stats, Error> {
+    let count = |column| row.try_get::<_, i64>(column).map(i64::unsigned_abs);
+    let now: Stamp = row.try_get("now")?;
+    let oldest: Option<Stamp> = row.try_get("oldest")?;
+    Ok(Stats {
+        pending: count("pending")?,
+        delayed: count("delayed")?,
+        retrying: count("retrying")?,
+        dead: count("dead")?,
+        discarded: count("discarded")?,
+        dispatched: count("dispatched")?,
+        halted_sources: count("halted_sources")?,
+        lag: oldest.map(|oldest| oldest.0.until(now.0)),
+    })
+}
+
+fn summary(row: &Row) -> Result<Summary, Error> {
+    let text = |column: &str| row.try_get::<_, Option<Loose>>(column).map(|text| text.map(|text| text.0));
+    let moment = |column: &str| row.try_get::<_, Option<Stamp>>(column).map(|stamp| stamp.map(|at| at.0));
+    let word: &str = row.try_get("state")?;
+    let state = word.parse().unwrap_or(State::Pending);
+    Ok(Summary {
+        row: RowId(row.try_get("id")?),
+        id: row.try_get::<_, Id>("message_id")?.0.to_string(),
+        state,
+        source: text("source")?,
+        sequence: Sequence { version: row.try_get("source_seq")?, index: row.try_get("source_index")? },
+        topic: text("topic")?.unwrap_or_default(),
+        kind: text("type")?.unwrap_or_default(),
+        created_at: row.try_get::<_, Stamp>("created_at")?.0,
+        attempts: counted(row.try_get("attempts")?),
+        due_at: moment("due_at")?,
+        finished_at: moment("finished_at")?,
+        last_error: text("last_error")?,
+        halts: row.try_get("halts")?,
+    })
+}
+
+fn details(row: &Row, attempts: &[Row]) -> Result<Details, Error> {
+    let text = |column: &str| row.try_get::<_, Option<Loose>>(column).map(|text| text.map(|text| text.0));
+    let payload = text("payload")?;
+    let is_text = payload.is_some();
+    let bytes: Option<Vec<u8>> = row.try_get("payload_bytes")?;
+    Ok(Details {
+        summary: summary(row)?,
+        content_type: text("content_type")?,
+        headers: text("headers")?,
+        payload: payload.map(String::into_bytes).or(bytes),
+        is_text,
+        attempts: attempts.iter().map(attempt).collect::<Result<_, _>>()?,
+    })
+}
+
+fn attempt(row: &Row) -> Result<Attempt, Error> {
+    let outcome: &str = row.try_get("outcome")?;
+    Ok(Attempt {
+        number: counted(row.try_get("number")?),
+        at: row.try_get::<_, Stamp>("at")?.0,
+        // A word that is not known was written by hand; it was no success.
+        outcome: Kind::from_word(outcome).unwrap_or(Kind::Poison),
+        took_us: row.try_get::<_, i64>("took_us")?.unsigned_abs(),
+        node: row.try_get::<_, Loose>("node")?.0,
+        term: row.try_get::<_, Option<i64>>("term")?.map(i64::unsigned_abs),
+        error: row.try_get::<_, Option<Loose>>("error")?.map(|text| text.0),
+    })
+}

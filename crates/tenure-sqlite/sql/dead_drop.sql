@@ -1,0 +1,1 @@
+delete from {outbox_dead} where id = ?1

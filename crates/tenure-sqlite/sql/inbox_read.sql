@@ -1,0 +1,1 @@
+select fingerprint, refused from {inbox} where consumer = ?1 and message_id = ?2

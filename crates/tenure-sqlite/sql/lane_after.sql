@@ -1,0 +1,3 @@
+where p.source = ?1 and (p.source_seq, p.source_index) > (?2, ?3)
+order by p.source_seq, p.source_index, p.id
+limit ?4

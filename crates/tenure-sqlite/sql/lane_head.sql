@@ -1,0 +1,3 @@
+where p.source = ?1
+order by p.source_seq, p.source_index, p.id
+limit ?2

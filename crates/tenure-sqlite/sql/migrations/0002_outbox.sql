@@ -1,0 +1,99 @@
+-- The outbox and the inbox. Times are microseconds since 1970-01-01 UTC.
+--
+-- A message never changes. A narrow row in the queue stands for each one that is not finished; the trigger puts it there,
+-- so that any program's insert of topic, type and payload is enough. Nothing here refuses a bad row: the relay parks it
+-- with a reason. Payloads stand last, so that what stands before them is read without reading through a large one.
+
+create table {outbox} (
+    id            integer primary key autoincrement,
+    message_id    text    not null collate nocase unique default (
+        lower(
+            hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-'
+            || substr('89ab', 1 + (random() & 3), 1) || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6))
+        )
+    ),
+    source        text    collate binary,
+    source_seq    integer not null default 0,
+    source_index  integer not null default 0,
+    topic         text    not null,
+    type          text    not null,
+    content_type  text,
+    headers       text,
+    deliver_at    integer,
+    -- In whole milliseconds, which is what every version of SQLite can tell.
+    created_at    integer not null default (
+        cast(round((julianday('now') - 2440587.5) * 86400000) as integer) * 1000
+    ),
+    payload       text,
+    payload_bytes blob
+) strict;
+
+-- due_at is null while the message is dead and its source stands still behind it. The number (id) is the last column of
+-- every index by itself.
+create table {outbox_pending} (
+    id           integer primary key,
+    source       text    collate binary,
+    source_seq   integer not null,
+    source_index integer not null,
+    due_at       integer,
+    attempts     integer not null default 0,
+    forgiven     integer not null default 0
+) strict;
+
+create index "{prefix}outbox_pending_lane" on {outbox_pending} (source, source_seq, source_index)
+    where source is not null;
+create index "{prefix}outbox_pending_due" on {outbox_pending} (due_at) where source is null;
+
+-- What cannot be a source (see the relay's limits) orders nothing, so that it can hold up nothing.
+create trigger "{prefix}outbox_enqueued" after insert on {outbox}
+begin
+    insert into {outbox_pending} (id, source, source_seq, source_index, due_at)
+    values (
+        new.id,
+        case
+            when length(cast(new.source as blob)) between 1 and 500
+                and new.source_index between -2147483648 and 2147483647
+            then new.source
+        end,
+        new.source_seq,
+        new.source_index,
+        coalesce(new.deliver_at, new.created_at)
+    );
+end;
+
+-- No foreign key: attempts are deleted with their message.
+create table {outbox_attempts} (
+    message integer not null,
+    number  integer not null,
+    at      integer not null,
+    outcome text    not null,
+    took_us integer not null,
+    node    text    not null,
+    term    integer,
+    error   text,
+    primary key (message, number)
+) strict, without rowid;
+
+create table {outbox_dead} (
+    id           integer primary key,
+    source       text    collate binary,
+    died_at      integer not null,
+    outcome      text    not null,
+    reason       text,
+    attempts     integer not null,
+    halts        integer not null default 0,
+    discarded_at integer
+) strict;
+
+create index "{prefix}outbox_dead_live" on {outbox_dead} (id) where discarded_at is null;
+
+create table {inbox} (
+    consumer    text    not null collate binary,
+    message_id  text    not null collate nocase,
+    fingerprint text,
+    refused     text,
+    accepted_at integer not null,
+    primary key (consumer, message_id)
+) strict, without rowid;
+
+create index "{prefix}inbox_accepted_at" on {inbox} (accepted_at);

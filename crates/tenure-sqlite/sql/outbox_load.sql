@@ -1,0 +1,1 @@
+select payload, payload_bytes from {outbox} where id = ?1

@@ -1,0 +1,1 @@
+select id from {outbox} where message_id = ?1

@@ -1,0 +1,3 @@
+update {outbox_pending}
+set attempts = ?2 + 1, due_at = ?3
+where id = ?1 and attempts = ?2 and due_at is not null

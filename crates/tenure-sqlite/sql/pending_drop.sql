@@ -1,0 +1,1 @@
+delete from {outbox_pending} where id = ?1

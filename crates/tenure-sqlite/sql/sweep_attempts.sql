@@ -1,0 +1,1 @@
+delete from {outbox_attempts} where message = ?1

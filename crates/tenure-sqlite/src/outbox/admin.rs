@@ -1,0 +1,73 @@
+//! What an operator sees of the outbox and does to it.
+
+use async_trait::async_trait;
+use tenure_core::StoreError;
+use tenure_core::contract::OutboxAdmin;
+use tenure_core::outbox::{Details, Filter, MessageId, Selection, Stats, Summary};
+
+use super::dead::{self, Act};
+use super::{list, stats};
+use crate::admin::actor;
+use crate::store::SqliteStore;
+
+/// How many messages one transaction changes: renewals wait for it.
+const ACT_BATCH: u32 = 200;
+
+#[async_trait]
+impl OutboxAdmin for SqliteStore {
+    async fn stats(&self) -> Result<Stats, StoreError> {
+        self.browse(stats::stats).await
+    }
+
+    async fn list(&self, selection: &Selection) -> Result<Vec<Summary>, StoreError> {
+        let selection = selection.clone();
+        self.browse(move |snapshot| list::list(snapshot, &selection)).await
+    }
+
+    async fn show(&self, id: &MessageId) -> Result<Option<Details>, StoreError> {
+        let id = *id;
+        self.browse(move |snapshot| list::show(snapshot, &id)).await
+    }
+
+    async fn count_dead(&self, filter: &Filter) -> Result<u64, StoreError> {
+        let filter = filter.clone();
+        self.browse(move |snapshot| dead::count(snapshot, &filter)).await
+    }
+
+    async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<MessageId>, StoreError> {
+        self.act(Act::Retry, filter, by, limit).await
+    }
+
+    async fn discard(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<MessageId>, StoreError> {
+        self.act(Act::Discard, filter, by, limit).await
+    }
+}
+
+impl SqliteStore {
+    /// Does the same to all dead messages that fit, in small transactions.
+    async fn act(
+        &self,
+        act: Act,
+        filter: &Filter,
+        by: &str,
+        limit: u32,
+    ) -> Result<Vec<MessageId>, StoreError> {
+        let by = actor(by);
+        let (mut changed, mut left, mut after) = (Vec::new(), limit, i64::MIN);
+        while left > 0 {
+            let (filter, by, batch) = (filter.clone(), by.clone(), left.min(ACT_BATCH));
+            let found = self.browse(move |snapshot| dead::find(snapshot, &filter, after, batch)).await?;
+            let Some(last) = found.last() else { break };
+            after = *last;
+            let (ids, count) = self
+                .run(move |database| database.write(|writing| dead::act(writing, act, &by, &found)))
+                .await?;
+            if matches!(act, Act::Retry) {
+                self.shared().bells.ring();
+            }
+            changed.extend(ids);
+            left = left.saturating_sub(count);
+        }
+        Ok(changed)
+    }
+}

@@ -1,0 +1,236 @@
+//! Looks at what is pending: a few small statements in one reading transaction.
+
+use std::collections::HashSet;
+
+use rusqlite::{CachedStatement, OptionalExtension, Params, Row, params};
+use tenure_core::outbox::{
+    Body, Discover, Found, LaneLook, Look, Page, RowId, Sequence, Stored, UnorderedLook,
+};
+use tenure_core::time::StoreTime;
+
+use super::text::{Bytes, Texts};
+use crate::error::Fault;
+use crate::reader::Snapshot;
+
+const BOTH: &str = "the row has both payload and payload_bytes";
+const GARBLED: &str = "the row holds text that is not UTF-8; insert what is no text as payload_bytes";
+const INDEX: &str = "the source_index is beyond 32 bits";
+
+/// Everything that was asked for, by the one snapshot.
+pub(super) fn look(snapshot: &Snapshot<'_>, look: &Look) -> Result<Page, Fault> {
+    // The first statement takes the snapshot; what it holds is no younger than the clock that is read after it.
+    let any: bool = snapshot.prepare(&snapshot.outbox().pending_any)?.query_row([], |row| row.get(0))?;
+    let now = snapshot.now();
+    let mut page = Page { now, rows: Vec::new(), more_after: None, next_due: None };
+    if !any {
+        return Ok(page);
+    }
+    look_at_lanes(snapshot, &look.lanes, &mut page)?;
+    if let Some(discover) = &look.discover {
+        discover_lanes(snapshot, discover, &mut page)?;
+    }
+    if let Some(unordered) = &look.unordered {
+        look_at_unordered(snapshot, unordered, &mut page)?;
+    }
+    Ok(page)
+}
+
+/// The payload of one row, if it has exactly one.
+pub(super) fn load(snapshot: &Snapshot<'_>, id: RowId) -> Result<Option<Body>, Fault> {
+    let mut statement = snapshot.prepare(&snapshot.outbox().load)?;
+    let read = |row: &Row<'_>| -> rusqlite::Result<Option<Body>> {
+        let mut texts = Texts::of(row);
+        let (text, bytes) = (texts.maybe(0)?, row.get::<_, Option<Vec<u8>>>(1)?);
+        Ok(match (text, bytes) {
+            (Some(text), None) if !texts.garbled => Some(Body::Text(text)),
+            (None, Some(bytes)) => Some(Body::Bytes(bytes)),
+            _ => None,
+        })
+    };
+    Ok(statement.query_row([id.0], read).optional()?.flatten())
+}
+
+fn look_at_lanes(snapshot: &Snapshot<'_>, looks: &[LaneLook], page: &mut Page) -> Result<(), Fault> {
+    if looks.is_empty() {
+        return Ok(());
+    }
+    let statements = snapshot.outbox();
+    let mut head = snapshot.prepare(&statements.lane_head)?;
+    // Those with an equal sequence, and those with a later one: one condition for both would not use the whole index.
+    let mut same = snapshot.prepare(&statements.lane_same)?;
+    let mut after = snapshot.prepare(&statements.lane_after)?;
+    for look in looks {
+        let source = look.source.as_str();
+        let Some(place) = look.after else {
+            take_lane(&mut head, params![source, look.limit], page)?;
+            continue;
+        };
+        let Sequence { version, index } = place.sequence;
+        let taken = take_lane(&mut same, params![source, version, index, place.id.0, look.limit], page)?;
+        if let Taken::All(count) = taken
+            && count < look.limit
+        {
+            take_lane(&mut after, params![source, version, index, look.limit - count], page)?;
+        }
+    }
+    Ok(())
+}
+
+/// What came of reading a lane.
+enum Taken {
+    /// So many rows, and there were no more.
+    All(u32),
+    /// A row that is not due, behind which everything waits.
+    Stopped,
+}
+
+/// Takes rows of a source, in order, up to one that is not due.
+fn take_lane(
+    statement: &mut CachedStatement<'_>,
+    parameters: impl Params,
+    page: &mut Page,
+) -> Result<Taken, Fault> {
+    let mut rows = statement.query(parameters)?;
+    let mut count = 0;
+    while let Some(row) = rows.next()? {
+        // Without a time it halts its source.
+        let Some(stored) = stored(row)? else { return Ok(Taken::Stopped) };
+        let waits = stored.due_at > page.now;
+        page.rows.push(stored);
+        if waits {
+            return Ok(Taken::Stopped);
+        }
+        count += 1;
+    }
+    Ok(Taken::All(count))
+}
+
+/// Goes from source to source: each costs one step in the index, whatever stands behind it.
+fn discover_lanes(snapshot: &Snapshot<'_>, discover: &Discover, page: &mut Page) -> Result<(), Fault> {
+    let statements = snapshot.outbox();
+    let mut next = snapshot.prepare(&statements.lane_next)?;
+    let mut head = snapshot.prepare(&statements.lane_head)?;
+    let except: HashSet<&[u8]> = discover.except.iter().map(|source| source.as_bytes()).collect();
+    let mut source: Vec<u8> = discover.after.clone().unwrap_or_default().into_bytes();
+    let mut visited: Option<String> = None;
+    let mut count = 0;
+    loop {
+        let due_at = {
+            let mut rows = next.query([Bytes(&source)])?;
+            let Some(row) = rows.next()? else { return Ok(()) };
+            source.clear();
+            source.extend_from_slice(row.get_ref(0)?.as_bytes().unwrap_or_default());
+            row.get::<_, Option<i64>>(1)?.map(StoreTime::from_micros)
+        };
+        if except.contains(source.as_slice()) {
+            continue;
+        }
+        // A place that is no text cannot be told; then the rotation goes on for one more.
+        if count >= discover.sources && visited.is_some() {
+            page.more_after = visited;
+            return Ok(());
+        }
+        count += 1;
+        visited = std::str::from_utf8(&source).ok().map(str::to_owned);
+        match due_at {
+            None => {}
+            Some(due_at) if due_at > page.now => note_due(page, due_at),
+            Some(_) => {
+                take_lane(&mut head, params![Bytes(&source), discover.rows_each], page)?;
+            }
+        }
+    }
+}
+
+fn look_at_unordered(snapshot: &Snapshot<'_>, look: &UnorderedLook, page: &mut Page) -> Result<(), Fault> {
+    let statements = snapshot.outbox();
+    let (now, limit) = (page.now.as_micros(), look.limit);
+    match look.after {
+        None => {
+            take_all(&mut snapshot.prepare(&statements.unordered_head)?, params![now, limit], page)?;
+        }
+        Some((due_at, id)) => {
+            let due_at = due_at.as_micros();
+            let mut same = snapshot.prepare(&statements.unordered_same)?;
+            let count = take_all(&mut same, params![due_at, id.0, limit], page)?;
+            let mut after = snapshot.prepare(&statements.unordered_after)?;
+            take_all(&mut after, params![due_at, now, limit.saturating_sub(count)], page)?;
+        }
+    }
+    let mut next = snapshot.prepare(&statements.unordered_next)?;
+    let due_at: Option<i64> = next.query_row([now], |row| row.get(0))?;
+    if let Some(due_at) = due_at {
+        note_due(page, StoreTime::from_micros(due_at));
+    }
+    Ok(())
+}
+
+fn take_all(
+    statement: &mut CachedStatement<'_>,
+    parameters: impl Params,
+    page: &mut Page,
+) -> Result<u32, Fault> {
+    let mut rows = statement.query(parameters)?;
+    let mut count = 0;
+    while let Some(row) = rows.next()? {
+        page.rows.extend(stored(row)?);
+        count += 1;
+    }
+    Ok(count)
+}
+
+fn note_due(page: &mut Page, due_at: StoreTime) {
+    page.next_due = Some(page.next_due.map_or(due_at, |known| known.min(due_at)));
+}
+
+/// Reads the columns of `pending_columns.sql`; `None` for a row that halts its source.
+fn stored(row: &Row<'_>) -> Result<Option<Stored>, Fault> {
+    let Some(due_at) = row.get::<_, Option<i64>>(2)? else { return Ok(None) };
+    let mut texts = Texts::of(row);
+    let lane = texts.maybe(1)?;
+    // What is not UTF-8 has no name that the relay could say, so it orders nothing.
+    let lane = lane.filter(|_| !texts.garbled);
+    let index: i64 = row.get(8)?;
+    let mut stored = Stored {
+        id: RowId(row.get(0)?),
+        message_id: texts.of_column(5)?,
+        lane,
+        source: texts.maybe(6)?,
+        sequence: Sequence {
+            version: row.get(7)?,
+            index: i32::try_from(index).unwrap_or(if index < 0 { i32::MIN } else { i32::MAX }),
+        },
+        topic: texts.of_column(9)?,
+        kind: texts.of_column(10)?,
+        body: Found::Large,
+        content_type: texts.maybe(11)?,
+        headers: texts.maybe(12)?,
+        created_at: StoreTime::from_micros(row.get(13)?),
+        due_at: StoreTime::from_micros(due_at),
+        attempts: count(row.get(3)?),
+        forgiven: count(row.get(4)?),
+    };
+    stored.body = found(row, &mut texts)?;
+    if texts.garbled {
+        stored.body = Found::Unclear(GARBLED);
+    } else if i64::from(stored.sequence.index) != index {
+        stored.body = Found::Unclear(INDEX);
+    }
+    Ok(Some(stored))
+}
+
+fn found(row: &Row<'_>, texts: &mut Texts<'_, '_>) -> Result<Found, Fault> {
+    let there = (row.get::<_, Option<i64>>(14)?.is_some(), row.get::<_, Option<i64>>(15)?.is_some());
+    Ok(match there {
+        (true, true) => Found::Unclear(BOTH),
+        (true, false) => texts.maybe(16)?.map_or(Found::Large, |text| Found::Body(Body::Text(text))),
+        (false, true) => {
+            row.get::<_, Option<Vec<u8>>>(17)?.map_or(Found::Large, |bytes| Found::Body(Body::Bytes(bytes)))
+        }
+        (false, false) => Found::Body(Body::Text(String::new())),
+    })
+}
+
+pub(super) fn count(number: i64) -> u32 {
+    u32::try_from(number).unwrap_or(if number < 0 { 0 } else { u32::MAX })
+}

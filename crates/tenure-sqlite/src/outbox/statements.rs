@@ -1,0 +1,146 @@
+//! The statements of the outbox and of the inbox.
+
+use tenure_core::naming::Naming;
+
+/// How many parameters one message has in `outbox_enqueue.sql`.
+pub(crate) const ENQUEUE_PARAMETERS: usize = 12;
+/// How many messages one statement inserts where each statement is a round trip to a driver's own thread.
+pub(crate) const ENQUEUE_CHUNK: usize = 64;
+
+/// The statements, with names filled in.
+#[derive(Debug)]
+pub(crate) struct OutboxStatements {
+    pub(crate) enqueue: String,
+    /// The same for [`ENQUEUE_CHUNK`] messages; returns the ids of those that were inserted.
+    #[cfg_attr(not(feature = "sqlx"), allow(dead_code))]
+    pub(crate) enqueue_chunk: String,
+    pub(crate) differs: String,
+    pub(crate) pending_any: String,
+    pub(crate) lane_head: String,
+    pub(crate) lane_same: String,
+    pub(crate) lane_after: String,
+    pub(crate) lane_next: String,
+    pub(crate) unordered_head: String,
+    pub(crate) unordered_same: String,
+    pub(crate) unordered_after: String,
+    pub(crate) unordered_next: String,
+    pub(crate) load: String,
+    pub(crate) pending_done: String,
+    pub(crate) pending_again: String,
+    pub(crate) pending_halt: String,
+    pub(crate) pending_revive: String,
+    pub(crate) pending_drop: String,
+    pub(crate) attempt_add: String,
+    pub(crate) attempts_list: String,
+    pub(crate) dead_add: String,
+    pub(crate) dead_list: String,
+    pub(crate) dead_count: String,
+    pub(crate) dead_read: String,
+    pub(crate) dead_drop: String,
+    pub(crate) dead_discard: String,
+    pub(crate) number: String,
+    pub(crate) list: String,
+    pub(crate) list_pending: String,
+    pub(crate) list_dead: String,
+    pub(crate) content: String,
+    pub(crate) stats_pending: String,
+    pub(crate) stats_dead: String,
+    pub(crate) stats_total: String,
+    pub(crate) stats_oldest: String,
+    pub(crate) sweep_look: String,
+    pub(crate) sweep_message: String,
+    pub(crate) sweep_attempts: String,
+    pub(crate) sweep_inbox: String,
+    pub(crate) inbox_accept: String,
+    pub(crate) inbox_read: String,
+    pub(crate) inbox_refuse: String,
+}
+
+impl OutboxStatements {
+    /// The statements for tables of these names.
+    pub(crate) fn new(naming: &Naming) -> Self {
+        let fill = |template: &str| naming.fill(template);
+        let pending = |rest: &str| fill(&format!("{}{rest}", include_str!("../../sql/pending_columns.sql")));
+        let listed = |rest: &str| fill(&format!("{}{rest}", include_str!("../../sql/outbox_columns.sql")));
+        let enqueue = fill(include_str!("../../sql/outbox_enqueue.sql"));
+        Self {
+            enqueue_chunk: chunk(&enqueue),
+            enqueue,
+            differs: fill(include_str!("../../sql/outbox_differs.sql")),
+            pending_any: fill(include_str!("../../sql/pending_any.sql")),
+            lane_head: pending(include_str!("../../sql/lane_head.sql")),
+            lane_same: pending(include_str!("../../sql/lane_same.sql")),
+            lane_after: pending(include_str!("../../sql/lane_after.sql")),
+            lane_next: fill(include_str!("../../sql/lane_next.sql")),
+            unordered_head: pending(include_str!("../../sql/unordered_head.sql")),
+            unordered_same: pending(include_str!("../../sql/unordered_same.sql")),
+            unordered_after: pending(include_str!("../../sql/unordered_after.sql")),
+            unordered_next: fill(include_str!("../../sql/unordered_next.sql")),
+            load: fill(include_str!("../../sql/outbox_load.sql")),
+            pending_done: fill(include_str!("../../sql/pending_done.sql")),
+            pending_again: fill(include_str!("../../sql/pending_again.sql")),
+            pending_halt: fill(include_str!("../../sql/pending_halt.sql")),
+            pending_revive: fill(include_str!("../../sql/pending_revive.sql")),
+            pending_drop: fill(include_str!("../../sql/pending_drop.sql")),
+            attempt_add: fill(include_str!("../../sql/attempt_add.sql")),
+            attempts_list: fill(include_str!("../../sql/attempts_list.sql")),
+            dead_add: fill(include_str!("../../sql/dead_add.sql")),
+            dead_list: fill(include_str!("../../sql/dead_list.sql")),
+            dead_count: fill(include_str!("../../sql/dead_count.sql")),
+            dead_read: fill(include_str!("../../sql/dead_read.sql")),
+            dead_drop: fill(include_str!("../../sql/dead_drop.sql")),
+            dead_discard: fill(include_str!("../../sql/dead_discard.sql")),
+            number: fill(include_str!("../../sql/outbox_number.sql")),
+            list: listed(include_str!("../../sql/outbox_list.sql")),
+            list_pending: listed(include_str!("../../sql/outbox_list_pending.sql")),
+            list_dead: listed(include_str!("../../sql/outbox_list_dead.sql")),
+            content: fill(include_str!("../../sql/outbox_content.sql")),
+            stats_pending: fill(include_str!("../../sql/stats_pending.sql")),
+            stats_dead: fill(include_str!("../../sql/stats_dead.sql")),
+            stats_total: fill(include_str!("../../sql/stats_total.sql")),
+            stats_oldest: fill(include_str!("../../sql/stats_oldest.sql")),
+            sweep_look: fill(include_str!("../../sql/sweep_look.sql")),
+            sweep_message: fill(include_str!("../../sql/sweep_message.sql")),
+            sweep_attempts: fill(include_str!("../../sql/sweep_attempts.sql")),
+            sweep_inbox: fill(include_str!("../../sql/sweep_inbox.sql")),
+            inbox_accept: fill(include_str!("../../sql/inbox_accept.sql")),
+            inbox_read: fill(include_str!("../../sql/inbox_read.sql")),
+            inbox_refuse: fill(include_str!("../../sql/inbox_refuse.sql")),
+        }
+    }
+}
+
+/// The statement for one message, made into one for many: its row of values again and again, each with parameters of
+/// its own.
+fn chunk(enqueue: &str) -> String {
+    let (before, rest) = enqueue.split_once("values (").unwrap_or((enqueue, ""));
+    let (row, after) = rest.split_once("\n)\n").unwrap_or((rest, ""));
+    let rows: Vec<_> =
+        (0..ENQUEUE_CHUNK).map(|at| format!("({}\n)", shifted(row, at * ENQUEUE_PARAMETERS))).collect();
+    format!("{before}values {}\n{after}returning message_id", rows.join(", "))
+}
+
+/// The text with every numbered parameter moved on.
+fn shifted(text: &str, by: usize) -> String {
+    let mut parts = text.split('?');
+    let mut moved = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+        let number: usize = part[..digits].parse().unwrap_or_default();
+        moved.push_str(&format!("?{}{}", number + by, &part[digits..]));
+    }
+    moved
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chunk_has_its_parameters_in_a_row() {
+        let chunk = chunk(&Naming::default().fill(include_str!("../../sql/outbox_enqueue.sql")));
+        let last = ENQUEUE_CHUNK * ENQUEUE_PARAMETERS;
+        assert!(chunk.contains(&format!("?{last}\n)")) && !chunk.contains(&format!("?{}", last + 1)));
+        assert_eq!(chunk.matches("coalesce(?").count(), 3 * ENQUEUE_CHUNK);
+    }
+}

@@ -1,0 +1,52 @@
+//! Texts as anyone may have inserted them: SQLite does not check that they are UTF-8.
+
+use std::borrow::Cow;
+
+use rusqlite::Row;
+use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
+
+/// A text as a bound value, whatever its bytes are.
+pub(super) struct Bytes<'a>(pub(super) &'a [u8]);
+
+impl ToSql for Bytes<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(ValueRef::Text(self.0)))
+    }
+}
+
+/// The texts of a row, with the memory of whether one of them could not be read.
+pub(super) struct Texts<'a, 'b> {
+    row: &'a Row<'b>,
+    pub(super) garbled: bool,
+}
+
+impl<'a, 'b> Texts<'a, 'b> {
+    pub(super) fn of(row: &'a Row<'b>) -> Self {
+        Self { row, garbled: false }
+    }
+
+    /// The text in a column, with replacement characters for what is no UTF-8.
+    pub(super) fn maybe(&mut self, at: usize) -> rusqlite::Result<Option<String>> {
+        let bytes = match self.row.get_ref(at)? {
+            ValueRef::Null => return Ok(None),
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes,
+            other => {
+                return other.as_str().map(|text| Some(text.to_owned())).map_err(|error| {
+                    rusqlite::Error::FromSqlConversionFailure(at, other.data_type(), Box::new(error))
+                });
+            }
+        };
+        Ok(Some(match String::from_utf8_lossy(bytes) {
+            Cow::Borrowed(text) => text.to_owned(),
+            Cow::Owned(text) => {
+                self.garbled = true;
+                text
+            }
+        }))
+    }
+
+    /// The same for a column that is never null.
+    pub(super) fn of_column(&mut self, at: usize) -> rusqlite::Result<String> {
+        Ok(self.maybe(at)?.unwrap_or_default())
+    }
+}

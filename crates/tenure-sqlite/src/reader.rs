@@ -1,0 +1,101 @@
+//! A connection that only reads, on a thread of its own: what takes long here holds up no renewal.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{CachedStatement, Connection, OpenFlags};
+use tenure_core::StoreError;
+use tenure_core::time::StoreTime;
+
+use crate::clock::Clocks;
+use crate::error::Fault;
+use crate::files::Files;
+use crate::outbox::statements::OutboxStatements;
+use crate::statements::Statements;
+
+/// As many prepared statements as there are, and some.
+const STATEMENT_CACHE: usize = 64;
+
+/// What a reading connection is made of.
+#[derive(Debug, Clone)]
+pub(crate) struct ReaderOptions {
+    pub(crate) label: String,
+    pub(crate) statements: Arc<Statements>,
+    pub(crate) clocks: Arc<dyn Clocks>,
+    pub(crate) files: Arc<Files>,
+    pub(crate) busy_timeout: Duration,
+}
+
+/// The connection. Lives on its thread.
+pub(crate) struct Reader {
+    connection: Connection,
+    options: ReaderOptions,
+}
+
+/// A reading transaction: all its statements see the same.
+pub(crate) struct Snapshot<'a> {
+    connection: &'a Connection,
+    options: &'a ReaderOptions,
+}
+
+impl Reader {
+    /// Opens the files that the store has open.
+    pub(crate) fn open(options: ReaderOptions) -> Result<Self, StoreError> {
+        let open = || -> Result<Connection, Fault> {
+            options.files.check()?;
+            // A reader of a write-ahead log writes to its index, so it cannot be opened as read-only.
+            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            let connection = Connection::open_with_flags(options.files.path(), flags)?;
+            connection.busy_timeout(options.busy_timeout)?;
+            connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
+            connection.execute_batch("pragma query_only = on")?;
+            Ok(connection)
+        };
+        let connection = open().map_err(|fault| fault.at(&options.label))?;
+        Ok(Self { connection, options })
+    }
+
+    /// Runs `job` by one snapshot of the files that were opened.
+    pub(crate) fn read<T>(
+        &mut self,
+        job: impl FnOnce(&Snapshot<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let files = self.options.files.clone();
+        files.check()?;
+        let read = || -> Result<T, Fault> {
+            let transaction = self.connection.transaction()?;
+            let answer = job(&Snapshot { connection: &transaction, options: &self.options })?;
+            transaction.commit()?;
+            Ok(answer)
+        };
+        read().map_err(|fault| match files.check() {
+            Err(Fault::Replaced) => Fault::Replaced,
+            _ => fault,
+        })
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if self.options.files.check().is_err() {
+            // The last connection removes the log by its name, which may be another's.
+            let _ = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+        }
+    }
+}
+
+impl Snapshot<'_> {
+    pub(crate) fn prepare(&self, statement: &str) -> Result<CachedStatement<'_>, Fault> {
+        Ok(self.connection.prepare_cached(statement)?)
+    }
+
+    pub(crate) fn outbox(&self) -> &OutboxStatements {
+        &self.options.statements.outbox
+    }
+
+    /// The wall clock, which rows are stamped by.
+    pub(crate) fn now(&self) -> StoreTime {
+        self.options.clocks.read().wall
+    }
+}

@@ -1,0 +1,208 @@
+//! What wakes a relay: a commit by any process or connection, other than the store's own.
+//!
+//! The log tells that someone wrote. Who it was is found out so:
+//!
+//! ```text
+//!   our writing connection counts: odd while it writes, even otherwise
+//!   written to while that count stood still at an even number ──▶ another one wrote: a hint
+//!   otherwise ──▶ our connection is asked, after its write: does another one hold the lock, or has one committed?
+//! ```
+//!
+//! A hint may come early, for a commit shows only some time after its write; the relay looks again shortly after one. It
+//! is not lost: whoever wrote to the log either still holds the lock or has committed when our connection is asked.
+//!
+//! What the store itself enqueues or revives is told without this detour.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread;
+
+use async_trait::async_trait;
+use tenure_core::StoreError;
+use tenure_core::contract::Wakeup;
+use tokio::sync::Notify;
+
+use crate::log_watch::{LogWatch, Nudge};
+use crate::store::{Shared, SqliteStore};
+
+/// Counts the beginnings and ends of our own writes.
+#[derive(Debug, Default)]
+pub(crate) struct OwnWrites(AtomicU64);
+
+/// A write of ours that is going on.
+pub(crate) struct OwnWrite<'a>(&'a OwnWrites);
+
+impl OwnWrites {
+    pub(crate) fn begin(&self) -> OwnWrite<'_> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        OwnWrite(self)
+    }
+
+    fn count(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for OwnWrite<'_> {
+    fn drop(&mut self) {
+        self.0.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Wakes one relay. Its thread ends when it is dropped.
+#[derive(Debug)]
+pub(crate) struct LogWakeup {
+    bell: Arc<Bell>,
+    nudge: Nudge,
+    label: String,
+}
+
+/// What the thread and its owner tell each other.
+#[derive(Debug, Default)]
+pub(crate) struct Bell {
+    /// Remembers one hint while nobody waits.
+    hint: Notify,
+    armed: AtomicBool,
+    /// The owner is gone.
+    ended: AtomicBool,
+    /// The thread is gone.
+    broken: AtomicBool,
+}
+
+/// The bells of all relays that work on a store.
+#[derive(Debug, Default)]
+pub(crate) struct Bells(Mutex<Vec<Weak<Bell>>>);
+
+impl Bells {
+    fn add(&self, bell: &Arc<Bell>) {
+        let mut bells = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        bells.retain(|bell| bell.strong_count() > 0);
+        bells.push(Arc::downgrade(bell));
+    }
+
+    /// The store itself has committed something that is due.
+    pub(crate) fn ring(&self) {
+        let bells = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for bell in bells.iter().filter_map(Weak::upgrade) {
+            if bell.armed.load(Ordering::SeqCst) {
+                bell.hint.notify_one();
+            }
+        }
+    }
+}
+
+impl SqliteStore {
+    /// Starts to watch the log.
+    pub(crate) fn watch_log(&self) -> Result<LogWakeup, StoreError> {
+        let shared = self.shared();
+        let (watch, nudge) = LogWatch::of(shared.files.path());
+        let bell = Arc::new(Bell::default());
+        shared.bells.add(&bell);
+        let watcher = Watcher {
+            watch,
+            bell: bell.clone(),
+            own: shared.own_writes.clone(),
+            store: Arc::downgrade(shared),
+        };
+        let thread = thread::Builder::new().name("tenure-sqlite-log".into());
+        thread.spawn(move || watcher.run()).map_err(|error| StoreError::Failed {
+            store: self.label().to_owned(),
+            message: format!("no thread to watch the log: {error}"),
+            source: Some(error.into()),
+        })?;
+        Ok(LogWakeup { bell, nudge, label: self.label().to_owned() })
+    }
+}
+
+#[async_trait]
+impl Wakeup for LogWakeup {
+    fn arm(&self, on: bool) {
+        self.bell.armed.store(on, Ordering::SeqCst);
+        self.nudge.nudge();
+    }
+
+    async fn hint(&self) -> Result<(), StoreError> {
+        if !self.bell.broken.load(Ordering::SeqCst) {
+            self.bell.hint.notified().await;
+        }
+        match self.bell.broken.load(Ordering::SeqCst) {
+            false => Ok(()),
+            true => Err(StoreError::Failed {
+                store: self.label.clone(),
+                message: "the log is no longer watched".into(),
+                source: None,
+            }),
+        }
+    }
+}
+
+impl Drop for LogWakeup {
+    fn drop(&mut self) {
+        self.bell.ended.store(true, Ordering::SeqCst);
+        self.nudge.nudge();
+    }
+}
+
+/// The thread that waits for the log to be written to.
+struct Watcher {
+    watch: LogWatch,
+    bell: Arc<Bell>,
+    own: Arc<OwnWrites>,
+    store: Weak<Shared>,
+}
+
+impl Watcher {
+    fn run(mut self) {
+        if let Err(error) = self.listen() {
+            tracing::warn!(%error, "the log is no longer watched; the relay goes by its polls alone");
+        }
+        self.bell.broken.store(true, Ordering::SeqCst);
+        self.bell.hint.notify_one();
+    }
+
+    fn listen(&mut self) -> std::io::Result<()> {
+        let mut armed = false;
+        // Everything that our own connection wrote up to this count has been heard of.
+        let mut heard = 0;
+        while !self.bell.ended.load(Ordering::SeqCst) {
+            let was_armed = std::mem::replace(&mut armed, self.bell.armed.load(Ordering::SeqCst));
+            if armed && !was_armed {
+                heard = self.own.count();
+                self.watch.forget()?;
+                self.bell.hint.notify_one();
+            }
+            let before_wait = self.own.count();
+            let written = self.watch.wait(armed)?;
+            if !written {
+                heard = if armed { before_wait } else { heard };
+                continue;
+            }
+            let before = self.own.count();
+            self.watch.forget()?;
+            let by_another = before == heard && before.is_multiple_of(2) && self.own.count() == before;
+            heard = before;
+            if by_another {
+                self.bell.hint.notify_one();
+            } else if !self.ask() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Has our connection see whether another one writes or has committed. Answers false when the store is gone.
+    fn ask(&self) -> bool {
+        let Some(store) = self.store.upgrade() else { return false };
+        let bell = self.bell.clone();
+        let asked = store.worker.post(move |database| {
+            if database.is_changed_by_another() {
+                bell.hint.notify_one();
+            }
+        });
+        if !asked {
+            // There is much to do; a hint for nothing does no harm.
+            self.bell.hint.notify_one();
+        }
+        true
+    }
+}

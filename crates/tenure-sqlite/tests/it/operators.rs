@@ -1,0 +1,202 @@
+//! What operators see and do.
+
+use std::time::Duration;
+
+use tenure_core::contract::OutboxAdmin;
+use tenure_core::outbox::{Filter, MessageId, Selection, State};
+use tenure_sqlite::SqliteStore;
+
+use crate::backend::SqliteFile;
+use crate::outbox::{again, dead, done, from, look, message, only, record, send, state, summary};
+
+fn audit(file: &SqliteFile) -> Vec<(String, String, String, String)> {
+    let connection = file.raw();
+    let mut statement =
+        connection.prepare("select actor, action, subject, detail from tenure_audit order by id").unwrap();
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)));
+    rows.unwrap().map(Result::unwrap).collect()
+}
+
+/// `count` messages, all dead.
+async fn dead_ones(store: &SqliteStore, count: usize) -> Vec<MessageId> {
+    let ids = send(store, &vec![from("a"); count]).await;
+    let rows = look(store).await.rows;
+    record(store, &rows.iter().map(|row| dead(row.id, 1, false)).collect::<Vec<_>>()).await;
+    ids
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s51_of_two_operators_each_message_is_changed_by_one_with_one_line() {
+    let file = SqliteFile::start().await;
+    let (one, two) = (file.connect().await, file.connect().await);
+    let ids = dead_ones(&one, 500).await;
+    let all = Filter::default();
+    assert_eq!(one.count_dead(&all).await.unwrap(), 500);
+    let (ann, bob) = tokio::join!(one.retry(&all, "ann", 1000), two.discard(&all, "bob", 1000));
+    let (ann, bob) = (ann.unwrap(), bob.unwrap());
+    let mut changed = [ann.clone(), bob.clone()].concat();
+    changed.sort();
+    let mut expected = ids.clone();
+    expected.sort();
+    assert_eq!(changed, expected);
+    let lines = audit(&file);
+    assert_eq!(lines.len(), 500);
+    for (actor, action, subject, detail) in &lines {
+        let by_ann = ann.iter().any(|id| id.to_string() == *subject);
+        let expected = if by_ann { ("ann", "outbox retry") } else { ("bob", "outbox discard") };
+        assert_eq!((actor.as_str(), action.as_str()), expected);
+        assert_eq!(detail, "orders/OrderPlaced: rejected 1");
+    }
+    for id in &ann {
+        assert_eq!(state(&one, id).await, State::Pending);
+    }
+    assert_eq!(one.stats().await.unwrap().discarded, bob.len() as u64);
+    assert_eq!(one.count_dead(&all).await.unwrap(), 0);
+    assert!(one.retry(&all, "ann", 1000).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_retry_has_a_full_budget_and_its_numbers_go_on() {
+    let file = SqliteFile::start().await;
+    let store = file.connect().await;
+    let ids = send(&store, &[message("1")]).await;
+    let row = only(&store).await;
+    record(&store, &[again(row.id, 1, Duration::ZERO)]).await;
+    record(&store, &[dead(row.id, 2, false)]).await;
+    store.retry(&Filter::default(), "ann", 1).await.unwrap();
+    let row = only(&store).await;
+    assert_eq!((row.attempts, row.forgiven), (2, 2));
+    record(&store, &[done(row.id, 3)]).await;
+    let shown = store.show(&ids[0]).await.unwrap().unwrap();
+    assert_eq!(shown.attempts.iter().map(|made| made.number).collect::<Vec<_>>(), [1, 2, 3]);
+}
+
+#[tokio::test]
+async fn filters_pick_and_limits_bound() {
+    let file = SqliteFile::start().await;
+    let store = file.connect().await;
+    let ids = dead_ones(&store, 3).await;
+    let by = |change: fn(&mut Filter)| {
+        let mut filter = Filter::default();
+        change(&mut filter);
+        filter
+    };
+    let counts = [
+        (by(|_| ()), 3),
+        (by(|filter| filter.state = Some(State::Dead)), 3),
+        (by(|filter| filter.state = Some(State::Pending)), 0),
+        (by(|filter| filter.topic = Some("orders".into())), 3),
+        (by(|filter| filter.topic = Some("ORDERS".into())), 0),
+        (by(|filter| filter.source = Some("a".into())), 3),
+        (by(|filter| filter.source = Some("b".into())), 0),
+        (by(|filter| filter.kind = Some("other".into())), 0),
+        (Filter { id: Some(ids[1]), ..Filter::default() }, 1),
+        (Filter { id: Some(MessageId::new(Default::default())), ..Filter::default() }, 0),
+    ];
+    for (filter, expected) in counts {
+        assert_eq!(store.count_dead(&filter).await.unwrap(), expected, "{filter:?}");
+        if expected == 0 {
+            assert!(store.retry(&filter, "ann", 9).await.unwrap().is_empty());
+        }
+    }
+    assert_eq!(store.retry(&Filter::default(), "ann", 0).await.unwrap(), []);
+    assert_eq!(store.discard(&Filter::default(), "ann", 2).await.unwrap(), ids[..2]);
+    assert_eq!(store.count_dead(&Filter::default()).await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn lists_show_every_state_the_newest_first_and_page_by_page() {
+    let file = SqliteFile::start().await;
+    let store = file.connect().await;
+    let ids = send(&store, &[from("a"), from("b"), from("c"), from("d"), from("e")]).await;
+    let rows = look(&store).await.rows;
+    record(
+        &store,
+        &[
+            done(rows[0].id, 1),
+            dead(rows[1].id, 1, true),
+            dead(rows[2].id, 1, false),
+            again(rows[3].id, 1, Duration::from_secs(9)),
+        ],
+    )
+    .await;
+    let third = Filter { id: Some(ids[2]), ..Filter::default() };
+    store.discard(&third, "ann", 1).await.unwrap();
+    let listed = async |state, before, limit| -> Vec<MessageId> {
+        let filter = Filter { state, ..Filter::default() };
+        let found = store.list(&Selection { filter, before, limit }).await.unwrap();
+        found.iter().map(|found| found.id.parse().unwrap()).collect()
+    };
+    assert_eq!(listed(None, None, 9).await, [ids[4], ids[3], ids[2], ids[1], ids[0]]);
+    assert_eq!(listed(None, Some(rows[3].id), 2).await, [ids[2], ids[1]]);
+    assert_eq!(listed(Some(State::Dispatched), None, 9).await, [ids[0]]);
+    assert_eq!(listed(Some(State::Dead), None, 9).await, [ids[1]]);
+    assert_eq!(listed(Some(State::Discarded), None, 9).await, [ids[2]]);
+    assert_eq!(listed(Some(State::Pending), None, 9).await, [ids[4], ids[3]]);
+    for state in State::ALL {
+        for shown in store
+            .list(&Selection {
+                filter: Filter { state: Some(state), ..third.clone() },
+                before: None,
+                limit: 9,
+            })
+            .await
+            .unwrap()
+        {
+            assert_eq!((shown.state, shown.halts), (State::Discarded, false));
+            assert!(shown.finished_at.is_some());
+        }
+    }
+    let stats = store.stats().await.unwrap();
+    assert_eq!((stats.pending, stats.retrying, stats.delayed), (2, 1, 0));
+    assert_eq!((stats.dead, stats.discarded, stats.dispatched, stats.halted_sources), (1, 1, 1, 1));
+}
+
+#[tokio::test]
+async fn the_lag_is_that_of_the_oldest_message_that_could_go() {
+    let file = SqliteFile::start().await;
+    let store = file.connect().await;
+    let lag = async || store.stats().await.unwrap().lag;
+    assert_eq!(lag().await, None);
+    let old = |source: &str, seconds: u32| {
+        let insert = "insert into tenure_outbox (source, topic, type, created_at) \
+                      select ?1, 't', 'k', (julianday('now') - 2440587.5) * 86400000000 - ?2 * 1000000";
+        let insert = insert
+            .replace("(julianday", "cast((julianday")
+            .replace(" - ?2 * 1000000", " as integer) - ?2 * 1000000");
+        file.raw().execute(&insert, rusqlite::params![source, seconds]).unwrap();
+    };
+    // Halted, and what stands behind it.
+    old("halted", 9000);
+    old("halted", 8000);
+    let head = look(&store).await.rows[0].id;
+    record(&store, &[dead(head, 1, true)]).await;
+    assert_eq!(lag().await, None);
+    send(&store, &[message("1").delayed(Duration::from_secs(99))]).await;
+    assert_eq!(lag().await, None);
+    assert_eq!(store.stats().await.unwrap().delayed, 1);
+    // One that has failed waits, although it is not due.
+    old("free", 500);
+    let head = look(&store).await.rows[0].id;
+    record(&store, &[again(head, 1, Duration::from_secs(99))]).await;
+    old("young", 5);
+    let seconds = lag().await.unwrap().as_secs();
+    assert!((500..600).contains(&seconds), "{seconds}");
+}
+
+/// A row without a proper id is dead, and can be discarded all the same.
+#[tokio::test]
+async fn what_has_no_proper_id_is_discarded_with_the_rest() {
+    let file = SqliteFile::start().await;
+    let store = file.connect().await;
+    file.raw()
+        .execute("insert into tenure_outbox (message_id, topic, type) values ('7', 't', 'k')", [])
+        .unwrap();
+    let ids = send(&store, &[message("1")]).await;
+    let rows = look(&store).await.rows;
+    record(&store, &[dead(rows[0].id, 1, true), dead(rows[1].id, 1, true)]).await;
+    assert_eq!(store.discard(&Filter::default(), "ann", 9).await.unwrap(), ids);
+    assert_eq!(audit(&file).len(), 2);
+    assert_eq!(store.stats().await.unwrap().discarded, 2);
+    assert_eq!(summary(&store, &ids[0]).await.state, State::Discarded);
+}
