@@ -5,31 +5,29 @@
 -- not due cost no more than one. Payloads are measured without being unpacked; what no message may have is cut short.
 --
 -- $1 sources, $2 $3 $4 after which place in each, $5 how many rows of each;
--- $6 after which source further ones are looked for, $7 how many of them, $8 how many rows of each, $9 which to leave out;
--- $10 $11 after which moment and number rows without a source, $12 how many of them; $13 the largest payload to carry
+-- $6 after which source further ones are looked for, $7 how many of them, $8 how many rows of each, $9 which to leave out,
+-- in order and all after $6;
+-- $10 $11 after which moment and number rows without a source, $12 how many of them; $13 the largest payload to carry;
+-- $14 what is after every source
 WITH RECURSIVE clock AS MATERIALIZED (
     SELECT clock_timestamp() AS now
-), visit (source, due_at, known, visited) AS (
-    SELECT h.source, h.due_at, h.known, CASE WHEN h.known THEN 0 ELSE 1 END
-    FROM (
-        SELECT p.source, p.due_at, p.source IN (SELECT unnest($9)) AS known
-        FROM {outbox_pending} AS p
-        WHERE p.source > $6
-        ORDER BY p.source, p.source_seq, p.source_index, p.id
-        LIMIT 1
-    ) AS h
+), visit (source, due_at, at, visited, fresh) AS (
+    SELECT $6 COLLATE "C", NULL::timestamptz, 1, 0::bigint, false
     WHERE $7 > 0
     UNION ALL
-    SELECT h.source, h.due_at, h.known, v.visited + CASE WHEN h.known THEN 0 ELSE 1 END
+    -- From gap to gap between the sources that are left out: what of theirs was deleted lately is not walked over.
+    SELECT coalesce(h.source, k.source), h.due_at, v.at + CASE WHEN h.source IS NULL THEN 1 ELSE 0 END,
+           v.visited + CASE WHEN h.source IS NULL THEN 0 ELSE 1 END, h.source IS NOT NULL
     FROM visit AS v
-    CROSS JOIN LATERAL (
-        SELECT p.source, p.due_at, p.source IN (SELECT unnest($9)) AS known
+    CROSS JOIN LATERAL (SELECT $9[v.at] COLLATE "C" AS source) AS k
+    LEFT JOIN LATERAL (
+        SELECT p.source, p.due_at
         FROM {outbox_pending} AS p
-        WHERE p.source > v.source
+        WHERE p.source > v.source AND p.source < coalesce(k.source, $14)
         ORDER BY p.source, p.source_seq, p.source_index, p.id
         LIMIT 1
-    ) AS h
-    WHERE v.visited < $7
+    ) AS h ON true
+    WHERE v.visited < $7 AND (h.source IS NOT NULL OR k.source IS NOT NULL)
 ), found AS (
     SELECT r.*
     FROM unnest($1, $2, $3, $4, $5) AS l (source, source_seq, source_index, id, rows)
@@ -51,7 +49,7 @@ WITH RECURSIVE clock AS MATERIALIZED (
         ORDER BY p.source, p.source_seq, p.source_index, p.id
         LIMIT $8
     ) AS r
-    WHERE NOT v.known AND v.due_at <= (SELECT now FROM clock)
+    WHERE v.fresh AND v.due_at <= (SELECT now FROM clock)
     UNION ALL
     SELECT r.*
     FROM (
@@ -65,10 +63,10 @@ WITH RECURSIVE clock AS MATERIALIZED (
     ) AS r
 )
 SELECT NULL::bigint AS id,
-       (SELECT v.source FROM visit AS v WHERE v.visited >= $7) AS lane,
+       (SELECT v.source FROM visit AS v WHERE v.visited >= $7 AND v.fresh) AS lane,
        NULL::bigint AS source_seq, NULL::integer AS source_index,
        least(
-           (SELECT min(v.due_at) FROM visit AS v WHERE NOT v.known AND v.due_at > (SELECT now FROM clock)),
+           (SELECT min(v.due_at) FROM visit AS v WHERE v.fresh AND v.due_at > (SELECT now FROM clock)),
            (SELECT p.due_at FROM {outbox_pending} AS p
             WHERE p.source IS NULL AND p.due_at > (SELECT now FROM clock) AND $12 > 0
             ORDER BY p.due_at, p.id LIMIT 1)

@@ -24,7 +24,7 @@ use crate::time::{Monotonic, StoreTime};
 /// How often a source that is being drained is read from its head, for rows that were committed late.
 const HEAD_EVERY: Duration = Duration::from_secs(1);
 /// How often new sources are looked for while others keep the relay busy.
-const DISCOVER_EVERY: Duration = Duration::from_millis(5);
+const DISCOVER_EVERY: Duration = Duration::from_millis(20);
 /// How many sources one look visits.
 const SOURCES_EACH: usize = 256;
 /// How many lanes there are at most.

@@ -1,7 +1,7 @@
 //! Reading what is pending.
 
 use tenure_core::StoreError;
-use tenure_core::outbox::{Body, Found, LaneLook, Look, Page, Place, RowId, Sequence, Stored};
+use tenure_core::outbox::{Body, Found, LaneLook, Look, Page, Place, RowId, SOURCE_MAX_BYTES, Sequence, Stored};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Error, Row};
 
@@ -12,6 +12,9 @@ use crate::writing::Params;
 
 /// The largest payload that is carried along with its row, in bytes.
 const INLINE_MAX_BYTES: i32 = 16 * 1024;
+
+/// So many of the last character there is stand after every source, whatever it is.
+const AFTER_ALL: &str = "\u{10ffff}";
 
 /// Lanes as lists of columns.
 #[derive(Default)]
@@ -50,7 +53,8 @@ impl Shared {
             after = discover.after.as_deref().unwrap_or_default();
             sources = i64::from(discover.sources);
             rows_each = i64::from(discover.rows_each);
-            except = discover.except.iter().map(String::as_str).collect();
+            except = discover.except.iter().map(String::as_str).filter(|source| *source > after).collect();
+            except.sort_unstable();
         }
         let (mut moment, mut number, mut limit) = (Stamp::FIRST, i64::MIN, 0);
         if let Some(unordered) = &look.unordered {
@@ -59,6 +63,7 @@ impl Shared {
             }
             limit = i64::from(unordered.limit);
         }
+        let after_all = AFTER_ALL.repeat(SOURCE_MAX_BYTES);
         let params: Params<'_> = &[
             (&lanes.sources, Type::TEXT_ARRAY),
             (&lanes.versions, Type::INT8_ARRAY),
@@ -73,6 +78,7 @@ impl Shared {
             (&number, Type::INT8),
             (&limit, Type::INT8),
             (&INLINE_MAX_BYTES, Type::INT4),
+            (&after_all, Type::TEXT),
         ];
         let rows = self.run(&self.statements.outbox.look, params).await?;
         let Some((first, rows)) = rows.split_first() else {
