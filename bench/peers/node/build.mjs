@@ -13,7 +13,7 @@ export async function buildDrivers() {
   const metadata = JSON.parse(await cargo("metadata", "--format-version", "1", "--manifest-path", drivers));
   const sqlxmq = metadata.packages.find((found) => found.name === "sqlxmq");
   return {
-    program: join(metadata.target_directory, "release", "tenure-bench-peers"),
+    program: join(metadata.target_directory, "release", "bench-peers"),
     sqlxmqMigrations: join(dirname(sqlxmq.manifest_path), "migrations"),
   };
 }

@@ -14,6 +14,7 @@ use crate::store;
 
 pub(crate) async fn send(global: &Global, args: &SendArgs) -> Result<ExitCode, Failure> {
     let url = store::database_url(global)?;
+    store::refuse_memory(url)?;
     let limits = Limits { payload: args.payload_limit };
     let message = message(args, &limits)?;
     // What is wrong with it is said before a database is made for it.
@@ -49,7 +50,7 @@ fn message(args: &SendArgs, limits: &Limits) -> Result<NewMessage, Failure> {
 /// Text if it can be, else bytes. One byte above the limit is enough to refuse it.
 fn from_stdin(limits: &Limits) -> Result<Body, Failure> {
     let mut bytes = Vec::new();
-    std::io::stdin().lock().take(limits.payload as u64 + 1).read_to_end(&mut bytes)?;
+    std::io::stdin().lock().take((limits.payload as u64).saturating_add(1)).read_to_end(&mut bytes)?;
     Ok(match String::from_utf8(bytes) {
         Ok(text) if !text.contains('\0') => Body::Text(text),
         Ok(text) => Body::Bytes(text.into_bytes()),

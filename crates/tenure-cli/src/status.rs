@@ -21,6 +21,7 @@ pub(crate) async fn status(global: &Global, args: &StatusArgs) -> Result<ExitCod
         dead_unhealthy: args.dead_unhealthy,
     };
     let url = store::database_url(global)?;
+    store::refuse_memory(url)?;
     let database = store::open_existing(global, url).await?;
     let (leases, now) = database.admin().list(LEASES).await?;
     let stats = database.outbox_admin().stats().await?;

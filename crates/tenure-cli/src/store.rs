@@ -14,6 +14,14 @@ pub(crate) fn database_url(global: &Global) -> Result<&str, Failure> {
     global.db.as_deref().filter(|url| !url.is_empty()).ok_or_else(missing)
 }
 
+/// Refuses a store that ends with the command.
+pub(crate) fn refuse_memory(url: &str) -> Result<(), Failure> {
+    match url.starts_with("memory:") {
+        true => Err(Failure::Usage("what is in memory: ends with this command; use sqlite: or postgres:".into())),
+        false => Ok(()),
+    }
+}
+
 /// Where the tables live, as the command line says.
 pub(crate) fn naming(global: &Global) -> Result<Naming, Failure> {
     let schema = global.schema.as_deref().map(|text| Identifier::new("schema", text)).transpose()?;

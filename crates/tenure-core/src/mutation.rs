@@ -39,6 +39,8 @@ pub enum Rule {
     BuryUntilLooked,
     /// A source that is being drained is read from its head again and again; off: only from where it was read to.
     LookFromHead,
+    /// When there are more sources than can be held, those that had their turn make way; off: they stay.
+    MakeWay,
     /// An outcome whose record had no answer is recorded again; off: it is forgotten.
     RecordAgain,
     /// An attempt is recorded only as the next one of a pending row; off: whatever the row is.
@@ -55,7 +57,7 @@ pub enum Rule {
 
 impl Rule {
     /// Every rule there is.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::TrustFromStart,
         Self::Fence,
         Self::StoreClock,
@@ -72,6 +74,7 @@ impl Rule {
         Self::LaneStops,
         Self::BuryUntilLooked,
         Self::LookFromHead,
+        Self::MakeWay,
         Self::RecordAgain,
         Self::RecordNextAttempt,
         Self::HaltHolds,

@@ -1,8 +1,7 @@
--- Notes a refusal: of a message that was accepted in this very transaction, or that nobody has noted. Answers with a row
--- unless another transaction has settled it before.
+-- Notes a refusal, unless the message was settled before: by an effect, or by an earlier refusal. Answers with a row if
+-- this one stands. Waits for a transaction that notes the same message just now.
 -- $1 consumer, $2 id, $3 reason
-INSERT INTO {inbox} AS i (consumer, message_id, refused, accepted_at)
+INSERT INTO {inbox} (consumer, message_id, refused, accepted_at)
 VALUES ($1::text, $2::text::uuid, $3::text, clock_timestamp())
-ON CONFLICT (consumer, message_id) DO UPDATE SET refused = excluded.refused
-WHERE i.refused IS NULL AND i.accepted_at >= transaction_timestamp()
+ON CONFLICT (consumer, message_id) DO NOTHING
 RETURNING consumer

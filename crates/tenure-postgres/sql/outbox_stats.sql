@@ -22,21 +22,26 @@ WITH clock AS MATERIALIZED (
             THEN (c.reltuples::float8 / c.relpages
                 * (pg_relation_size(c.oid) / current_setting('block_size')::bigint))::bigint
         ELSE (SELECT max(id) - min(id) + 1 FROM {outbox})
-    END AS rows
+    END AS rows, few.rows > 100000 AS estimated
     FROM few, pg_catalog.pg_class AS c
     WHERE c.oid = '{outbox}'::regclass
+), halted AS MATERIALIZED (
+    SELECT d.source FROM {outbox_dead} AS d WHERE d.halts AND d.discarded_at IS NULL AND d.source IS NOT NULL
 ), oldest AS MATERIALIZED (
-    -- Rows are numbered nearly in the order of time, so the oldest is among the first.
-    SELECT min(o.created_at) AS created_at
+    -- What was never tried is due since it was enqueued, or since the time that was set for it then.
+    SELECT min(p.due_at) AS since
+    FROM {outbox_pending} AS p
+    WHERE p.attempts = 0 AND p.due_at <= (SELECT now FROM clock)
+      AND (p.source IS NULL OR p.source NOT IN (SELECT source FROM halted))
+    UNION ALL
+    -- What was tried is due at another time. Rows are numbered nearly in the order of time, so the oldest is among the
+    -- first.
+    SELECT min(coalesce(o.deliver_at, o.created_at))
     FROM (
         SELECT p.id
         FROM {outbox_pending} AS p
-        WHERE p.due_at IS NOT NULL
-          AND (p.attempts > 0 OR p.due_at <= (SELECT now FROM clock))
-          AND (p.source IS NULL OR p.source NOT IN (
-              SELECT d.source FROM {outbox_dead} AS d
-              WHERE d.halts AND d.discarded_at IS NULL AND d.source IS NOT NULL
-          ))
+        WHERE p.attempts > 0 AND p.due_at IS NOT NULL
+          AND (p.source IS NULL OR p.source NOT IN (SELECT source FROM halted))
         ORDER BY p.id
         LIMIT 100
     ) AS first
@@ -44,5 +49,5 @@ WITH clock AS MATERIALIZED (
 )
 SELECT q.pending, q.delayed, q.retrying, g.dead, g.discarded, g.halted_sources,
        greatest(t.rows - q.pending - g.dead - g.discarded, 0) AS dispatched,
-       (SELECT created_at FROM oldest) AS oldest, (SELECT now FROM clock) AS now
+       t.estimated, (SELECT min(since) FROM oldest) AS oldest, (SELECT now FROM clock) AS now
 FROM queue AS q, graves AS g, total AS t

@@ -104,11 +104,12 @@ impl Database {
 
     /// Whether another connection is writing, or has committed since this was last asked. When in doubt, it is.
     pub(crate) fn is_changed_by_another(&mut self) -> bool {
-        let mut read = || -> rusqlite::Result<i64> {
+        let read = || -> rusqlite::Result<i64> {
             self.connection.busy_timeout(Duration::ZERO)?;
-            // Who holds the lock may have written to the log what does not show yet.
-            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            transaction.prepare_cached(&self.statements.data_version)?.query_row([], |row| row.get(0))
+            // Who holds the lock may have written to the log what does not show yet. Once nobody has it, everything shows
+            // that was written before.
+            self.connection.prepare_cached(&self.statements.lock_probe)?.execute([])?;
+            self.connection.prepare_cached(&self.statements.data_version)?.query_row([], |row| row.get(0))
         };
         let version = read().ok();
         let before = std::mem::replace(&mut self.version, version);

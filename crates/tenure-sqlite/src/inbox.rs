@@ -83,21 +83,52 @@ impl Inbox {
         self.take_in(transaction, consumer, message.id, Some(&print)).map_err(|fault| self.fault(fault))
     }
 
-    /// Notes that a message is refused: when it comes again, [`Accept::Refused`] is the answer, with the first reason.
-    /// To be called after it was found fresh, in the same transaction, with nothing else written.
+    /// Notes a refusal, in a transaction of its own after the one with the handler's writes was rolled back, so that a
+    /// retry gets the same answer; what is settled stays.
+    ///
+    /// Answers what stands: [`Accept::Refused`], with the reason of an earlier refusal where there is one, or
+    /// [`Accept::Duplicate`] when the message took effect before.
+    ///
+    /// ```no_run
+    /// # fn receive(store: tenure_sqlite::SqliteStore, id: tenure_core::outbox::MessageId)
+    /// # -> Result<(), Box<dyn std::error::Error>> {
+    /// # fn handle(_: &rusqlite::Connection) -> Result<(), String> { Ok(()) }
+    /// use rusqlite::TransactionBehavior::Immediate;
+    /// use tenure_core::outbox::{Accept, Consumer, InboxSettings, Verdict};
+    ///
+    /// let inbox = store.inbox(InboxSettings::default())?;
+    /// let billing = Consumer::new("billing")?;
+    /// let mut connection = rusqlite::Connection::open("app.db")?;
+    /// let mut transaction = connection.transaction_with_behavior(Immediate)?;
+    /// let mut answer = inbox.accept_in(&transaction, &billing, id)?;
+    /// if answer == Accept::Fresh && let Err(reason) = handle(&transaction) {
+    ///     transaction.rollback()?;
+    ///     transaction = connection.transaction_with_behavior(Immediate)?;
+    ///     answer = inbox.refuse_in(&transaction, &billing, id, &reason)?;
+    /// }
+    /// transaction.commit()?;
+    /// let verdict = match answer {
+    ///     Accept::Fresh | Accept::Duplicate => Verdict::Accepted,
+    ///     Accept::Refused { reason } => Verdict::Rejected { reason },
+    ///     Accept::Differs => Verdict::rejected("another message has this id"),
+    /// };
+    /// # let _ = verdict; Ok(()) }
+    /// ```
     pub fn refuse_in(
         &self,
         transaction: &Connection,
         consumer: &Consumer,
         id: MessageId,
         reason: &str,
-    ) -> Result<(), StoreError> {
-        let refuse = || -> Result<(), Fault> {
+    ) -> Result<Accept, StoreError> {
+        let refuse = || -> Result<Accept, Fault> {
             demand(!transaction.is_autocommit())?;
             let mut statement = transaction.prepare_cached(&self.statements().inbox_refuse)?;
-            let (id, reason) = (id.to_string(), shorten(reason));
-            statement.execute(params![consumer.as_str(), id, reason, self.now()])?;
-            Ok(())
+            let (consumer, id, reason) = (consumer.as_str(), id.to_string(), shorten(reason));
+            if statement.execute(params![consumer, id, reason, self.now()])? == 1 {
+                return Ok(Accept::Refused { reason });
+            }
+            self.read_in(transaction, consumer, &id, None)
         };
         refuse().map_err(|fault| self.fault(fault))
     }
@@ -115,8 +146,19 @@ impl Inbox {
         if statement.execute(params![consumer, id, print, self.now()])? == 1 {
             return Ok(Accept::Fresh);
         }
+        self.read_in(transaction, consumer, &id, print)
+    }
+
+    /// What stands of a message that was settled before.
+    fn read_in(
+        &self,
+        transaction: &Connection,
+        consumer: &str,
+        id: &str,
+        print: Option<&str>,
+    ) -> Result<Accept, Fault> {
         let mut statement = transaction.prepare_cached(&self.statements().inbox_read)?;
-        let known = statement.query_row([consumer, &id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let known = statement.query_row([consumer, id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
         known.map(|(then, refused)| answer(then, refused, print)).ok_or_else(vanished)
     }
 
@@ -198,23 +240,38 @@ mod on_sqlx {
             taken.map_err(|fault| self.fault(fault))
         }
 
-        /// Notes that a message is refused: when it comes again, [`Accept::Refused`] is the answer, with the first reason.
-        /// To be called after it was found fresh, in the same transaction, with nothing else written.
+        /// Like [`refuse_in`](Self::refuse_in), on a connection of sqlx: notes a refusal, in a transaction of its own
+        /// after the one with the handler's writes was rolled back, so that a retry gets the same answer; what is settled
+        /// stays. Answers what stands: [`Accept::Refused`] or [`Accept::Duplicate`].
         pub async fn refuse(
             &self,
             transaction: &mut SqliteConnection,
             consumer: &Consumer,
             id: MessageId,
             reason: &str,
-        ) -> Result<(), StoreError> {
-            demand(transaction.is_in_transaction()).map_err(|fault| self.fault(fault))?;
-            let query = sqlx::query(for_sqlx(&self.statements().inbox_refuse))
-                .bind(consumer.as_str().to_owned())
-                .bind(id.to_string())
-                .bind(shorten(reason))
+        ) -> Result<Accept, StoreError> {
+            let refused = self.note_refusal(transaction, consumer, id, shorten(reason)).await;
+            refused.map_err(|fault| self.fault(fault))
+        }
+
+        async fn note_refusal(
+            &self,
+            transaction: &mut SqliteConnection,
+            consumer: &Consumer,
+            id: MessageId,
+            reason: String,
+        ) -> Result<Accept, Fault> {
+            demand(transaction.is_in_transaction())?;
+            let (consumer, id) = (consumer.as_str().to_owned(), id.to_string());
+            let refuse = sqlx::query(for_sqlx(&self.statements().inbox_refuse))
+                .bind(consumer.clone())
+                .bind(id.clone())
+                .bind(reason.clone())
                 .bind(self.now());
-            let refused = query.execute(transaction).await.map_err(from_sqlx);
-            refused.map(drop).map_err(|fault| self.fault(fault))
+            if refuse.execute(&mut *transaction).await.map_err(from_sqlx)?.rows_affected() == 1 {
+                return Ok(Accept::Refused { reason });
+            }
+            self.read(transaction, consumer, id, None).await
         }
 
         async fn take(
@@ -234,6 +291,16 @@ mod on_sqlx {
             if accept.execute(&mut *transaction).await.map_err(from_sqlx)?.rows_affected() == 1 {
                 return Ok(Accept::Fresh);
             }
+            self.read(transaction, consumer, id, print).await
+        }
+
+        async fn read(
+            &self,
+            transaction: &mut SqliteConnection,
+            consumer: String,
+            id: String,
+            print: Option<String>,
+        ) -> Result<Accept, Fault> {
             let read = sqlx::query(for_sqlx(&self.statements().inbox_read)).bind(consumer).bind(id);
             let row = read.fetch_optional(transaction).await.map_err(from_sqlx)?.ok_or_else(vanished)?;
             let then = row.try_get(0).map_err(from_sqlx)?;

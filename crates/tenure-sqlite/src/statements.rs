@@ -42,6 +42,7 @@ pub(crate) struct Statements {
     pub(crate) fence_check: String,
     pub(crate) outbox: OutboxStatements,
     pub(crate) data_version: String,
+    pub(crate) lock_probe: String,
     /// The names of all tables, as they stand in the catalogue. That of the schema's version is the first.
     pub(crate) tables: Vec<Table>,
     pub(crate) tables_list: String,
@@ -61,6 +62,7 @@ impl Statements {
             tables: tables.map(|(since, name)| table(since, name)).collect(),
             outbox: OutboxStatements::new(naming),
             data_version: fill(include_str!("../sql/data_version.sql")),
+            lock_probe: fill(include_str!("../sql/lock_probe.sql")),
             lease_read: fill(include_str!("../sql/lease_read.sql")),
             lease_write: fill(include_str!("../sql/lease_write.sql")),
             lease_list: fill(include_str!("../sql/lease_list.sql")),

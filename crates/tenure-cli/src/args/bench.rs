@@ -37,7 +37,9 @@ pub(crate) struct EnqueueArgs {
 
 /// Measure how long it takes from a commit until the receiver has the message
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  tenure bench latency --to http --rate 500 --db postgres://app@127.0.0.1/app --json")]
+#[command(
+    after_help = "Example:\n  tenure bench latency --to http --rate 500 --db postgres://app@127.0.0.1/app --json"
+)]
 pub(crate) struct LatencyArgs {
     /// Where messages go
     #[arg(long, value_name = "SINK", default_value = "handler")]

@@ -39,7 +39,7 @@ pub(crate) struct SendArgs {
     #[arg(long, value_name = "TYPE")]
     pub(crate) content_type: Option<String>,
     /// The largest payload, in bytes
-    #[arg(long, env = "TENURE_PAYLOAD_LIMIT", value_name = "BYTES", default_value_t = 1_048_576)]
+    #[arg(long, env = "TENURE_PAYLOAD_LIMIT", value_name = "BYTES", default_value = "1048576", value_parser = payload_limit)]
     pub(crate) payload_limit: usize,
     /// Do not create or upgrade Tenure's tables; fail when they are missing
     #[arg(long, env = "TENURE_NO_MIGRATE", value_parser = BoolishValueParser::new())]
@@ -70,7 +70,7 @@ pub(crate) struct RelayArgs {
     /// What this node is called in lists and logs; the machine's name by default
     #[arg(long, env = "TENURE_NODE", value_name = "NODE")]
     pub(crate) name: Option<String>,
-    /// The name of the relay's lease
+    /// The name of the relay's lease: the same for all relays of one outbox, or several work at once
     #[arg(long, env = "TENURE_RELAY_LEASE", value_name = "NAME", default_value = "outbox")]
     pub(crate) lease_name: String,
     /// How long the relay's lease lasts without renewal
@@ -85,8 +85,8 @@ pub(crate) struct RelayArgs {
     /// How long one delivery may take
     #[arg(long, env = "TENURE_DEADLINE", value_name = "DURATION", default_value = "30s", value_parser = duration)]
     pub(crate) deadline: Duration,
-    /// How many attempts a message has before it is dead
-    #[arg(long, env = "TENURE_MAX_ATTEMPTS", value_name = "N", default_value_t = 10)]
+    /// How many attempts a message has before it is dead; with the defaults it is tried for over an hour, 2.6 h at most
+    #[arg(long, env = "TENURE_MAX_ATTEMPTS", value_name = "N", default_value_t = 25)]
     pub(crate) max_attempts: u32,
     /// The longest pause after the first attempt; it doubles with each further one
     #[arg(long, env = "TENURE_RETRY_FIRST", value_name = "DURATION", default_value = "1s", value_parser = duration)]
@@ -98,7 +98,7 @@ pub(crate) struct RelayArgs {
     #[arg(long, env = "TENURE_ON_DEAD", value_name = "HOW", default_value = "skip")]
     pub(crate) on_dead: OnDeadArg,
     /// The largest payload, in bytes; a larger one is dead
-    #[arg(long, env = "TENURE_PAYLOAD_LIMIT", value_name = "BYTES", default_value_t = 1_048_576)]
+    #[arg(long, env = "TENURE_PAYLOAD_LIMIT", value_name = "BYTES", default_value = "1048576", value_parser = payload_limit)]
     pub(crate) payload_limit: usize,
     /// How long the relay sleeps at most where the database can wake it
     #[arg(long, env = "TENURE_POLL", value_name = "DURATION", default_value = "5s", value_parser = duration)]
@@ -109,13 +109,16 @@ pub(crate) struct RelayArgs {
     /// How long what is under way may take to end when the relay is stopped
     #[arg(long, env = "TENURE_DRAIN", value_name = "DURATION", default_value = "10s", value_parser = duration)]
     pub(crate) drain: Duration,
-    /// How long dispatched and discarded messages are kept, and inboxes remember
+    /// How long dispatched and discarded messages are kept
     #[arg(long, env = "TENURE_KEEP", value_name = "DURATION", default_value = "30days", value_parser = duration)]
     pub(crate) keep: Duration,
+    /// How long inboxes in this database remember; longer than a message may be tried
+    #[arg(long, env = "TENURE_KEEP_INBOX", value_name = "DURATION", default_value = "30days", value_parser = duration)]
+    pub(crate) keep_inbox: Duration,
     /// How long dead messages are kept; for ever by default
     #[arg(long, env = "TENURE_KEEP_DEAD", value_name = "DURATION", value_parser = duration)]
     pub(crate) keep_dead: Option<Duration>,
-    /// Stop when nothing is left to deliver, instead of waiting for more
+    /// Stop when nothing is left that could be delivered now or is to be tried again; with 1 if messages died meanwhile
     #[arg(long)]
     pub(crate) until_empty: bool,
     /// Do not create or upgrade Tenure's tables; fail when they are missing
@@ -169,14 +172,16 @@ pub(crate) enum OutboxCommand {
         before: Option<i64>,
     },
     /// Show all about one message: payload, headers, and every attempt
-    #[command(after_help = "Example:\n  tenure outbox show 470831a4-832f-5e77-b6eb-b9d970179689 --db sqlite:app.db")]
+    #[command(
+        after_help = "Example:\n  tenure outbox show 470831a4-832f-5e77-b6eb-b9d970179689 --db sqlite:app.db"
+    )]
     Show {
         /// The message's id
         #[arg(value_name = "ID", required_unless_present = "flag_id")]
-        message: Option<MessageId>,
+        message: Option<String>,
         /// The message's id
         #[arg(long = "id", id = "flag_id", value_name = "ID", conflicts_with = "message")]
-        flag_id: Option<MessageId>,
+        flag_id: Option<String>,
         /// Show the payload whole, however large it is
         #[arg(long)]
         full: bool,
@@ -206,9 +211,9 @@ pub(crate) struct FilterArgs {
     /// Only messages of this type
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) kind: Option<String>,
-    /// Only the message with this id
-    #[arg(long, value_name = "UUID")]
-    pub(crate) id: Option<MessageId>,
+    /// Only the message with this id; a row that another program inserted may have one that is no UUID
+    #[arg(long, value_name = "ID")]
+    pub(crate) id: Option<String>,
 }
 
 /// A change of dead messages.
@@ -252,6 +257,15 @@ pub(crate) struct StatusArgs {
     /// So many dead messages: unhealthy
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) dead_unhealthy: u64,
+}
+
+/// As the library bounds it.
+fn payload_limit(text: &str) -> Result<usize, String> {
+    let limit = text.parse::<usize>().map_err(|error| error.to_string())?;
+    match limit {
+        1..=536_870_912 => Ok(limit),
+        _ => Err("it is between 1 and 536870912".into()),
+    }
 }
 
 fn header(text: &str) -> Result<(String, String), String> {

@@ -4,8 +4,10 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use tenure::core::contract::OutboxAdmin;
-use tenure::core::outbox::{Filter, MessageId, State};
+use tenure::core::outbox::{Filter, State};
 
+use super::ID_CHARS;
+use super::list::plain;
 use crate::args::ChangeArgs;
 use crate::output::{self, Failure};
 use crate::user;
@@ -52,7 +54,7 @@ pub(super) async fn change(
         return Ok(ExitCode::SUCCESS);
     }
     let by = args.by.clone().unwrap_or_else(user::name);
-    let mut changed: Vec<MessageId> = Vec::new();
+    let mut changed: Vec<String> = Vec::new();
     loop {
         let left = args.limit.saturating_sub(u32::try_from(changed.len()).unwrap_or(u32::MAX));
         let at_once = left.min(AT_ONCE);
@@ -70,7 +72,7 @@ pub(super) async fn change(
         }
     }
     if changed.is_empty()
-        && let Some(id) = filter.id
+        && let Some(id) = &filter.id
     {
         return Err(Failure::Failed(why_not(admin, id).await?));
     }
@@ -82,12 +84,12 @@ pub(super) async fn change(
 }
 
 /// Why the one message that was named did not change.
-async fn why_not(admin: &dyn OutboxAdmin, id: MessageId) -> Result<String, Failure> {
-    Ok(match admin.show(&id).await? {
-        None => format!("there is no message {id}"),
+async fn why_not(admin: &dyn OutboxAdmin, id: &str) -> Result<String, Failure> {
+    Ok(match admin.show(id).await? {
+        None => super::no_message(id),
         Some(details) => match details.summary.state {
-            State::Dead => format!("{id} is dead, but does not fit the other options"),
-            state => format!("{id} is {}, not dead", state.as_str()),
+            State::Dead => format!("{} is dead, but does not fit the other options", plain(id, ID_CHARS)),
+            state => format!("{} is {}, not dead", plain(id, ID_CHARS), state.as_str()),
         },
     })
 }

@@ -15,6 +15,7 @@ use crate::store;
 
 pub(crate) async fn outbox(global: &Global, command: &OutboxCommand) -> Result<ExitCode, Failure> {
     let url = store::database_url(global)?;
+    store::refuse_memory(url)?;
     if let OutboxCommand::Retry(args) | OutboxCommand::Discard(args) = command {
         change::check(args)?;
     }
@@ -27,7 +28,9 @@ pub(crate) async fn outbox(global: &Global, command: &OutboxCommand) -> Result<E
             list::list(&*admin, filter, *limit, *before, global.json).await
         }
         OutboxCommand::Show { message, flag_id, full } => {
-            let Some(id) = message.or(*flag_id) else { return Err(Failure::Usage("no message named".into())) };
+            let Some(id) = message.as_deref().or(flag_id.as_deref()) else {
+                return Err(Failure::Usage("no message named".into()));
+            };
             show::show(&*admin, id, *full, global.json).await
         }
         OutboxCommand::Retry(args) => change::change(&*admin, Change::Retry, args, global.json).await,
@@ -43,9 +46,16 @@ impl FilterArgs {
             topic: self.topic.clone(),
             source: self.source.clone(),
             kind: self.kind.clone(),
-            id: self.id,
+            id: self.id.clone(),
         }
     }
+}
+
+/// How much of an id is said again in an error.
+const ID_CHARS: usize = 100;
+
+fn no_message(id: &str) -> String {
+    format!("there is no message {}", list::plain(id, ID_CHARS))
 }
 
 /// The numbers as programs see them: the lag in milliseconds, none when nothing waits.
@@ -71,7 +81,8 @@ fn stats(stats: &Stats, json: bool) -> Result<ExitCode, Failure> {
     table.row(vec!["pending".into(), stats.pending.to_string(), waits]);
     table.row(vec!["  delayed".into(), stats.delayed.to_string(), String::new()]);
     table.row(vec!["  retrying".into(), stats.retrying.to_string(), String::new()]);
-    table.row(vec!["dispatched".into(), stats.dispatched.to_string(), String::new()]);
+    let about = if stats.dispatched_is_estimate { "about " } else { "" };
+    table.row(vec!["dispatched".into(), format!("{about}{}", stats.dispatched), String::new()]);
     let halted = match stats.halted_sources {
         0 => String::new(),
         1 => "1 source stands still".into(),

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use tenure::core::contract::OutboxAdmin;
-use tenure::core::outbox::{Attempt, Details, MessageId};
+use tenure::core::outbox::{Attempt, Details};
 
 use super::list::{plain, summary_json};
 use crate::output::{self, Failure, Table};
@@ -14,12 +14,12 @@ const PAYLOAD_BYTES: usize = 4096;
 
 pub(super) async fn show(
     admin: &dyn OutboxAdmin,
-    id: MessageId,
+    id: &str,
     full: bool,
     as_json: bool,
 ) -> Result<ExitCode, Failure> {
-    let Some(details) = admin.show(&id).await? else {
-        return Err(Failure::Failed(format!("there is no message {id}")));
+    let Some(details) = admin.show(id).await? else {
+        return Err(Failure::Failed(super::no_message(id)));
     };
     let limit = if full { usize::MAX } else { PAYLOAD_BYTES };
     if as_json {

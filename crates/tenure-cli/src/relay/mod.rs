@@ -35,6 +35,7 @@ pub(crate) async fn relay(global: &Global, args: &RelayArgs) -> Result<ExitCode,
     tenure::LeaseName::new(args.lease_name.as_str())?;
     let node = local_node(args.name.as_deref())?;
     let url = store::database_url(global)?;
+    store::refuse_memory(url)?;
     let sink = sink(args)?;
     let mut signals = Signals::catch()?;
     let database = tokio::select! {
@@ -64,30 +65,39 @@ pub(crate) async fn relay(global: &Global, args: &RelayArgs) -> Result<ExitCode,
         telling.clone(),
     ));
     tokio::pin!(work);
-    let ended = tokio::select! {
-        ended = &mut work => ended,
+    let mut ended = tokio::select! {
+        ended = &mut work => Some(ended),
         signal = signals.ending() => {
             tracing::info!(%signal, "stopping: what is under way may end");
-            stop.stop();
-            tokio::select! {
-                ended = &mut work => ended,
-                // A second signal does not wait.
-                _ = signals.ending() => return Ok(ExitCode::from(1)),
-            }
+            None
         }
-        () = until_empty(args, &relay, database.outbox_admin()) => {
-            stop.stop();
-            work.await
-        }
+        () = until_empty(args, &relay, database.outbox_admin()) => None,
     };
+    stop.stop();
+    if ended.is_none() {
+        ended = tokio::select! {
+            ended = &mut work => Some(ended),
+            // A second signal does not wait.
+            signal = signals.ending() => {
+                output::note(format_args!("{signal} again: left without waiting for deliveries; they will be made again"));
+                None
+            }
+        };
+    }
     telling.stop();
     let _ = teller.await;
     match ended {
-        Ok(ran) => ran?,
-        Err(error) => return Err(Failure::Failed(format!("the relay ended unexpectedly: {error}"))),
+        None => return Ok(ExitCode::from(1)),
+        Some(Ok(ran)) => ran?,
+        Some(Err(error)) => return Err(Failure::Failed(format!("the relay ended unexpectedly: {error}"))),
     }
-    result(global, args, &relay);
-    Ok(ExitCode::SUCCESS)
+    let died = args.until_empty && relay.status().dead > 0;
+    let code = u8::from(died);
+    if died {
+        output::note(format_args!("{} messages died; see `tenure outbox list --state dead`", relay.status().dead));
+    }
+    result(global, args, &relay, code);
+    Ok(ExitCode::from(code))
 }
 
 /// Opens the store; one that is away is waited for, as it would be later.
@@ -122,12 +132,13 @@ async fn until_empty(args: &RelayArgs, relay: &Relay, admin: Arc<dyn OutboxAdmin
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         let status = relay.status();
+        let at_work = matches!(status.role, Role::Alone | Role::Leading { .. });
         // A standby leaves it to the one in office, and waits with it.
-        let at_work = matches!(status.role, Role::Alone | Role::Leading { .. } | Role::Standby);
-        if at_work
-            && status.held == 0
+        let nothing_due = if at_work { status.idle && status.held == 0 } else { status.role == Role::Standby };
+        if nothing_due
             && let Ok(stats) = admin.stats().await
-            && stats.lag.is_none()
+            && stats.retrying == 0
+            && (at_work || stats.lag.is_none())
         {
             return;
         }
@@ -135,11 +146,11 @@ async fn until_empty(args: &RelayArgs, relay: &Relay, admin: Arc<dyn OutboxAdmin
 }
 
 /// The last word of a relay to programs.
-fn result(global: &Global, args: &RelayArgs, relay: &Relay) {
+fn result(global: &Global, args: &RelayArgs, relay: &Relay, code: u8) {
     if global.json && !args.to.starts_with("stdout:") {
         let mut last = json!(relay.status());
         last["event"] = "result".into();
-        last["exit_code"] = 0.into();
+        last["exit_code"] = code.into();
         output::event(&last);
     }
 }

@@ -27,11 +27,5 @@ pub(super) fn from_args(args: &RelayArgs) -> RelaySettings {
 
 pub(super) fn retention(args: &RelayArgs) -> Retention {
     let keep = Some(args.keep);
-    Retention {
-        dispatched: keep,
-        dead: args.keep_dead,
-        discarded: keep,
-        inbox: keep,
-        ..Retention::default()
-    }
+    Retention { dispatched: keep, dead: args.keep_dead, discarded: keep, inbox: keep, ..Retention::default() }
 }

@@ -7,9 +7,9 @@ use tenure::{Acquired, Fence, LeaseError, Stop};
 use tokio::time::timeout;
 
 use super::Job;
-use crate::signals::{Signals, code_of};
 use super::supervise::give_back;
 use crate::output::{self, Failure};
+use crate::signals::{Signals, code_of};
 
 /// When we give up, how long the answer to a claim that is under way is waited for.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(1);

@@ -30,10 +30,10 @@ use tenure::core::id::Node;
 use tenure::{Lease, Leases, local_node};
 
 use self::acquire::Wait;
-use crate::signals::{Signals, code_of};
 use self::supervise::Ended;
 use crate::args::{Global, RunArgs};
 use crate::output::{self, Failure};
+use crate::signals::{Signals, code_of};
 use crate::store;
 
 /// What stays the same from one holding to the next.

@@ -11,11 +11,11 @@ use tenure::{Fence, Lease};
 
 use super::command::{RunningCommand, exit_code};
 use super::guardian::{Guard, READY_PATIENCE};
-use crate::signals::Signals;
 use super::watch::Watch;
 use super::{Job, terminal};
 use crate::outlet;
 use crate::output::{self, Failure};
+use crate::signals::Signals;
 
 /// How long to wait for the store's answer to a release before leaving all the same; the ttl does the rest.
 const RELEASE_PATIENCE: Duration = Duration::from_secs(3);

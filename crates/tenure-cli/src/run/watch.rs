@@ -11,9 +11,9 @@ use tenure::{Lease, Loss, SteadyClock};
 use super::command::RunningCommand;
 use super::guard::OWN_LEAD;
 use super::guardian::{Guard, READY_PATIENCE};
-use crate::signals::{self, Signals};
 use super::{Job, terminal};
 use crate::args::OnLost;
+use crate::signals::{self, Signals};
 
 /// The longest nap, so that the end of trust is seen soon after the machine woke from sleep.
 const NAP_MAX: Duration = Duration::from_millis(200);

@@ -13,7 +13,16 @@ const SOURCES: usize = 8;
 const RELAYS: usize = 3;
 /// Deaths are noticed soon, failures tried again soon, and nothing is given up.
 const OPTIONS: [&str; 10] = [
-    "--ttl", "3s", "--retry-first", "20ms", "--retry-cap", "200ms", "--max-attempts", "1000000", "--deadline", "2s",
+    "--ttl",
+    "3s",
+    "--retry-first",
+    "20ms",
+    "--retry-cap",
+    "200ms",
+    "--max-attempts",
+    "1000000",
+    "--deadline",
+    "2s",
 ];
 
 #[test]
@@ -36,7 +45,9 @@ fn chaos(store: &Store, postgres: Option<&str>) {
     let mut chance = fastrand::Rng::with_seed(seed);
     store.tenure(&["migrate"]).ok();
     // What goes wrong is up to the payload, which is random, and to how often the message came.
-    let luck = |body: &[u8], count: usize| (body.iter().map(|byte| usize::from(*byte)).sum::<usize>() + count * 7) % 23;
+    let luck = |body: &[u8], count: usize| {
+        (body.iter().map(|byte| usize::from(*byte)).sum::<usize>() + count * 7) % 23
+    };
     let receiver = Receiver::with(move |request, count| match luck(&request.body, count) {
         0 => Answer::Say("HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n".into()),
         1 => Answer::ApplyAndBreak,
@@ -95,7 +106,9 @@ fn chaos(store: &Store, postgres: Option<&str>) {
         (stats["pending"].as_u64(), stats["dispatched"].as_u64()) == (Some(0), Some(total as u64))
     });
     let repeated = receiver.requests().len() - total;
-    eprintln!("{total} messages, {repeated} deliveries more than that, none lost, none doubled, all in order");
+    eprintln!(
+        "{total} messages, {repeated} deliveries more than that, none lost, none doubled, all in order"
+    );
     for relay in &mut relays {
         assert_eq!(relay.stop(), 0, "{}", relay.log());
     }

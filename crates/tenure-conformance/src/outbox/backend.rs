@@ -58,8 +58,13 @@ pub trait UserTransaction: Send {
     /// Accepts a message, and tells one with another content under the same id.
     async fn accept_message(&mut self, consumer: &Consumer, message: &Message) -> Result<Accept, StoreError>;
 
-    /// Remembers that a message was refused.
-    async fn refuse(&mut self, consumer: &Consumer, id: MessageId, reason: &str) -> Result<(), StoreError>;
+    /// Notes that a message is refused, unless it was settled before; answers what stands.
+    async fn refuse(
+        &mut self,
+        consumer: &Consumer,
+        id: MessageId,
+        reason: &str,
+    ) -> Result<Accept, StoreError>;
 
     /// The program's own write: a row in a table of its own.
     async fn apply(&mut self, effect: &str);

@@ -1,6 +1,6 @@
 //! What rows hold: payloads of any size, and what no program should have written. The rest flows.
 
-use tenure_core::outbox::{Body, Found, Limits, NewMessage, RowId, decode};
+use tenure_core::outbox::{Body, Found, Limits, Loaded, NewMessage, RowId, decode};
 
 use super::backend::{OutboxBackend, PlainRow};
 use super::desk::{Desk, dead, deliverable, done, everywhere, unique_id};
@@ -26,11 +26,46 @@ pub async fn a_large_payload_is_loaded_when_its_turn_has_come(backend: &dyn Outb
             Found::Body(body) => assert!(!large && *body == message.body),
             Found::Unclear(what) => panic!("one payload is clear: {what}"),
         }
-        let loaded = desk.store.load(row.id).await.expect("an answer");
-        assert!(loaded.as_ref() == Some(&message.body), "loaded as it was sent");
+        let loaded = desk.store.load(row.id, &Limits::default()).await.expect("an answer");
+        assert!(loaded == Loaded::Body(message.body), "loaded as it was sent");
         desk.settles(done(&row)).await;
     }
-    assert_eq!(desk.store.load(RowId(i64::MAX)).await.expect("an answer"), None);
+    let gone = desk.store.load(RowId(i64::MAX), &Limits::default()).await.expect("an answer");
+    assert_eq!(gone, Loaded::Gone);
+}
+
+/// A payload above the relay's limit is told by its size, and one that is unclear by what is wrong with it.
+pub async fn s38_what_is_above_the_limit_is_not_loaded(backend: &dyn OutboxBackend) {
+    let desk = Desk::open(backend).await;
+    let limits = Limits { payload: 20_000 };
+    let text = |bytes: usize| Some("ä".repeat(bytes / 2));
+    let row = PlainRow { topic: "t".into(), kind: "k".into(), ..PlainRow::default() };
+    let cases = [
+        (PlainRow { payload: text(20_000), ..row.clone() }, Ok(20_000)),
+        (PlainRow { payload: text(20_002), ..row.clone() }, Err(Loaded::TooLarge { bytes: 20_002 })),
+        (PlainRow { payload_bytes: Some(vec![0; 20_000]), ..row.clone() }, Ok(20_000)),
+        (
+            PlainRow { payload_bytes: Some(vec![0; 20_001]), ..row.clone() },
+            Err(Loaded::TooLarge { bytes: 20_001 }),
+        ),
+        (
+            PlainRow { payload: text(20_000), payload_bytes: Some(vec![0; 9]), ..row.clone() },
+            Err(Loaded::Unclear("the row has both payload and payload_bytes")),
+        ),
+        (row, Ok(0)),
+    ];
+    for (row, expected) in cases {
+        backend.insert_plain(row).await.expect("a plain insert");
+        let page = desk.looks(&everywhere()).await;
+        let [found] = deliverable(&page)[..] else { panic!("one row must be due: {page:?}") };
+        let loaded = desk.store.load(found.id, &limits).await.expect("an answer");
+        match (&loaded, &expected) {
+            (Loaded::Body(body), Ok(bytes)) => assert_eq!(body.as_bytes().len(), *bytes),
+            (loaded, Err(expected)) => assert_eq!(loaded, expected),
+            (loaded, Ok(_)) => panic!("it is within the limit: {loaded:?}"),
+        }
+        desk.settles(done(&found.clone())).await;
+    }
 }
 
 /// Rows that no program should have written are shown as they are, and told apart by the decoder; the rest flows.

@@ -44,7 +44,7 @@ pub(crate) fn all() -> Filter {
 
 /// The one message with this id.
 pub(crate) fn only(message: &NewMessage) -> Filter {
-    Filter { id: message.id, ..Filter::default() }
+    Filter { id: message.id.map(|id| id.to_string()), ..Filter::default() }
 }
 
 /// A look at everything that is due.
@@ -182,7 +182,7 @@ impl<'a> Desk<'a> {
 
     pub(crate) async fn details(&self, message: &NewMessage) -> Option<Details> {
         self.admin
-            .show(&id_of(message))
+            .show(&id_of(message).to_string())
             .await
             .unwrap_or_else(|error| panic!("a message must be shown: {error}"))
     }
@@ -209,16 +209,19 @@ impl<'a> Desk<'a> {
     }
 
     pub(crate) async fn retries(&self, filter: &Filter, by: &str, limit: u32) -> Vec<MessageId> {
-        let mut changed = self.admin.retry(filter, by, limit).await.expect("a retry");
-        changed.sort_unstable();
-        changed
+        changed(self.admin.retry(filter, by, limit).await.expect("a retry"))
     }
 
     pub(crate) async fn discards(&self, filter: &Filter, by: &str, limit: u32) -> Vec<MessageId> {
-        let mut changed = self.admin.discard(filter, by, limit).await.expect("a discard");
-        changed.sort_unstable();
-        changed
+        changed(self.admin.discard(filter, by, limit).await.expect("a discard"))
     }
+}
+
+/// The ids that a change answered, in their order.
+fn changed(ids: Vec<String>) -> Vec<MessageId> {
+    let mut ids: Vec<MessageId> = ids.iter().map(|id| id.parse().expect("an id")).collect();
+    ids.sort_unstable();
+    ids
 }
 
 /// The ids of messages, in the order of their ids.

@@ -110,16 +110,23 @@ impl<'a> Relay<'a> {
                     continue;
                 }
                 let (id, attempt, forgiven) = (row.id, row.attempts + 1, row.forgiven);
+                let limits = self.drain.settings().limits;
+                let mut unfit = None;
                 if row.body == Found::Large {
-                    let body = self.desk.store.load(id).await.expect("an answer");
-                    row.body = body.map_or(Found::Unclear("gone"), Found::Body);
+                    match self.desk.store.load(id, &limits).await.expect("an answer").read(&limits) {
+                        Some(Ok(body)) => row.body = Found::Body(body),
+                        Some(Err(poison)) => unfit = Some(Verdict::Poison { reason: poison.to_string() }),
+                        None => unfit = Some(Verdict::Withheld),
+                    }
                 }
                 let term = self.office.as_ref().map(|fence| fence.term.get());
-                let verdict = match decode(row, &self.drain.settings().limits, term) {
-                    Ok(message) => receiver.receive(&message).await,
-                    Err(poison) => Verdict::Poison { reason: poison.to_string() },
+                let verdict = match (unfit, decode(row, &limits, term)) {
+                    (Some(verdict), _) => verdict,
+                    (None, Ok(message)) => receiver.receive(&message).await,
+                    (None, Err(poison)) => Verdict::Poison { reason: poison.to_string() },
                 };
-                stopped = lane.is_some() && !self.drain.goes_on(&verdict);
+                let goes_on = verdict.kind().is_some_and(|kind| self.drain.settings().goes_on(kind));
+                stopped = lane.is_some() && !goes_on;
                 landings.push(Landing { id, attempt, forgiven, verdict, took: Duration::ZERO });
             }
             let chance = &mut self.chance;

@@ -157,6 +157,22 @@ pub async fn s46_two_contents_under_one_id_in_one_call_are_an_error(backend: &dy
     assert_eq!(desk.stats().await.pending, 0);
 }
 
+/// A producer that replays within another trace sends the same message.
+pub async fn s46_another_trace_is_no_other_content(backend: &dyn OutboxBackend) {
+    let desk = Desk::open(backend).await;
+    let known = message(1).with_header("a", "b");
+    let traced = |span: &str| known.clone().with_trace(span, Some(format!("v={span}")));
+    assert!(desk.sends(&[traced("00-1-2-01")]).await[0].fresh);
+    assert!(!desk.sends(&[traced("00-3-4-01")]).await[0].fresh);
+    assert!(!desk.sends(std::slice::from_ref(&known)).await[0].fresh);
+    let other = traced("00-5-6-01").with_header("a", "c");
+    let answer = desk.store.enqueue(&[other], &Limits::default()).await;
+    assert!(
+        matches!(answer, Err(EnqueueError::Message(MessageError::Conflict { differs: "headers", .. }))),
+        "{answer:?}"
+    );
+}
+
 /// A delay counts from the insert, so enqueueing again later is still the same message.
 pub async fn s46_another_delay_is_no_other_content(backend: &dyn OutboxBackend) {
     let desk = Desk::open(backend).await;

@@ -120,31 +120,56 @@ pub async fn s55_a_duplicate_is_known_for_as_long_as_it_is_kept(backend: &dyn Ou
     assert_eq!(accept(backend, &by, id).await, Accept::Duplicate);
 }
 
+async fn refuse(backend: &dyn OutboxBackend, by: &Consumer, id: MessageId, reason: &str) -> Accept {
+    let mut transaction = backend.begin().await;
+    let answer = transaction.refuse(by, id, reason).await.expect("an answer");
+    transaction.commit().await.expect("committed");
+    answer
+}
+
 /// A refusal is final: the same answer, the same words, no effect.
 pub async fn s56_a_refusal_is_repeated(backend: &dyn OutboxBackend) {
     let (by, id) = (consumer("refuses"), unique_id());
     let mut transaction = backend.begin().await;
     assert_eq!(transaction.accept(&by, id).await.expect("an answer"), Accept::Fresh);
-    transaction.refuse(&by, id, "no such 'book' – 東京").await.expect("refused");
-    transaction.commit().await.expect("committed");
+    transaction.apply("half of it").await;
+    transaction.rollback().await;
     let refused = Accept::Refused { reason: "no such 'book' – 東京".into() };
+    assert_eq!(refuse(backend, &by, id, "no such 'book' – 東京").await, refused);
     assert_eq!(accept(backend, &by, id).await, refused);
     assert_eq!(accept_message(backend, &by, &received(id, "{}")).await, refused);
     assert_eq!(accept(backend, &consumer("another"), id).await, Accept::Fresh);
     // Refused without having been accepted before.
     let id = unique_id();
-    let mut transaction = backend.begin().await;
-    transaction.refuse(&by, id, "closed").await.expect("refused");
-    transaction.commit().await.expect("committed");
+    assert_eq!(refuse(backend, &by, id, "closed").await, Accept::Refused { reason: "closed".into() });
     assert_eq!(accept(backend, &by, id).await, Accept::Refused { reason: "closed".into() });
+    assert_eq!(backend.effects().await, [] as [String; 0]);
+}
+
+/// Of two refusals the first one stands, with its words: every retry gets the same answer.
+pub async fn s56_a_refusal_stands_with_its_first_reason(backend: &dyn OutboxBackend) {
+    let (by, id) = (consumer("firm"), unique_id());
+    let first = Accept::Refused { reason: "closed".into() };
+    assert_eq!(refuse(backend, &by, id, "closed").await, first);
+    assert_eq!(refuse(backend, &by, id, "sold out").await, first);
+    let mut transaction = backend.begin().await;
+    assert_eq!(transaction.refuse(&by, id, "in another way").await.expect("an answer"), first);
+    transaction.rollback().await;
+    assert_eq!(accept(backend, &by, id).await, first);
+    let other = consumer("other");
+    assert_eq!(
+        refuse(backend, &other, id, "sold out").await,
+        Accept::Refused { reason: "sold out".into() },
+        "each consumer has its own"
+    );
 }
 
 /// A refusal that was rolled back was not made.
 pub async fn s56_a_refusal_counts_once_it_is_committed(backend: &dyn OutboxBackend) {
     let (by, id) = (consumer("hesitates"), unique_id());
     let mut transaction = backend.begin().await;
-    assert_eq!(transaction.accept(&by, id).await.expect("an answer"), Accept::Fresh);
-    transaction.refuse(&by, id, "no").await.expect("refused");
+    let refused = Accept::Refused { reason: "no".into() };
+    assert_eq!(transaction.refuse(&by, id, "no").await.expect("an answer"), refused);
     transaction.rollback().await;
     assert_eq!(accept(backend, &by, id).await, Accept::Fresh);
 }
@@ -153,10 +178,7 @@ pub async fn s56_a_refusal_counts_once_it_is_committed(backend: &dyn OutboxBacke
 pub async fn s56_what_took_effect_cannot_be_refused_later(backend: &dyn OutboxBackend) {
     let (by, id) = (consumer("too-late"), unique_id());
     assert_eq!(accept(backend, &by, id).await, Accept::Fresh);
-    let mut transaction = backend.begin().await;
-    // Whether it is told as an error is the backend's; it must not change what is there.
-    let _ = transaction.refuse(&by, id, "after all, no").await;
-    transaction.commit().await.expect("committed");
+    assert_eq!(refuse(backend, &by, id, "after all, no").await, Accept::Duplicate);
     assert_eq!(accept(backend, &by, id).await, Accept::Duplicate);
 }
 

@@ -41,6 +41,7 @@ macro_rules! __outbox_cases {
                 s46_the_same_id_with_another_content_is_an_error,
                 s46_two_contents_under_one_id_in_one_call_are_an_error,
                 s46_another_delay_is_no_other_content,
+                s46_another_trace_is_no_other_content,
                 many_messages_go_in_one_call,
                 s38_what_is_above_a_limit_is_refused,
                 s20_every_text_and_byte_is_kept_as_it_is,
@@ -63,6 +64,7 @@ macro_rules! __outbox_cases {
             }
             content {
                 a_large_payload_is_loaded_when_its_turn_has_come,
+                s38_what_is_above_the_limit_is_not_loaded,
                 s43_bad_rows_are_shown_as_they_are,
                 s43_a_message_id_that_is_no_uuid_is_not_delivered,
             }
@@ -96,6 +98,7 @@ macro_rules! __outbox_cases {
                 s56_a_refusal_is_repeated,
                 s56_a_refusal_counts_once_it_is_committed,
                 s56_what_took_effect_cannot_be_refused_later,
+                s56_a_refusal_stands_with_its_first_reason,
                 s57_another_content_under_one_id_is_told,
                 s58_a_duplicate_sends_nothing_again,
                 s50_an_inbox_forgets_what_is_old_in_bounded_steps,
@@ -109,6 +112,8 @@ macro_rules! __outbox_cases {
             admin {
                 the_numbers_count_what_they_say,
                 the_lag_leaves_out_what_could_not_go,
+                the_lag_of_a_delayed_message_counts_from_its_time,
+                s43_a_row_whose_id_is_no_uuid_is_shown_and_discarded,
                 a_list_is_newest_first_and_paged,
                 a_list_shows_what_fits_its_filter,
                 a_message_is_shown_with_all_its_attempts,

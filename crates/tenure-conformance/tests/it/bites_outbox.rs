@@ -66,7 +66,7 @@ const RULES: [(Rule, &[&str]); 8] = [
 ];
 
 /// A flaw, and the cases that must notice.
-const FLAWS: [(Flaw, &[&str]); 34] = [
+const FLAWS: [(Flaw, &[&str]); 37] = [
     (Flaw::OrderById, &["s44_a_source_is_ordered_by_its_sequence_and_not_by_insertion"]),
     (Flaw::Cursor, &["s30_a_row_that_was_committed_late_is_seen"]),
     (Flaw::PlaceIgnored, &["a_lane_is_read_on_from_a_place"]),
@@ -81,6 +81,7 @@ const FLAWS: [(Flaw, &[&str]); 34] = [
         Flaw::LoadFails,
         &["a_large_payload_is_loaded_when_its_turn_has_come", "a_relay_delivers_large_payloads"],
     ),
+    (Flaw::LoadUnlimited, &["s38_what_is_above_the_limit_is_not_loaded"]),
     (Flaw::UnclearIsEmpty, &["s43_bad_rows_are_shown_as_they_are"]),
     (
         Flaw::DelayIgnored,
@@ -114,9 +115,14 @@ const FLAWS: [(Flaw, &[&str]); 34] = [
     (Flaw::AttemptsHidden, &["attempts_are_numbered_and_kept", "a_message_is_shown_with_all_its_attempts"]),
     (Flaw::HaltedUncounted, &["the_numbers_count_what_they_say"]),
     (Flaw::LagOfAll, &["the_lag_leaves_out_what_could_not_go"]),
+    (Flaw::LagOfDelayed, &["the_lag_of_a_delayed_message_counts_from_its_time"]),
     (Flaw::BulkUnbounded, &["a_bulk_change_is_counted_filtered_and_bounded"]),
     (Flaw::RetryAnswersAll, &["s51_of_two_operators_at_once_one_retries_a_message"]),
     (Flaw::Unaudited, &["every_change_is_audited"]),
+    (
+        Flaw::RefusesTooLate,
+        &["s56_what_took_effect_cannot_be_refused_later", "s56_a_refusal_stands_with_its_first_reason"],
+    ),
     (Flaw::InboxBesides, &["s54_mark_and_effect_are_there_together_or_not_at_all"]),
     (
         Flaw::NeverWoken,

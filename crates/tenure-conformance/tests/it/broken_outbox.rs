@@ -1,7 +1,8 @@
 //! Outboxes that are wrong on purpose, each in one way that a real one could be wrong in.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -13,8 +14,8 @@ use tenure_core::id::NodeName;
 use tenure_core::lease::Fence;
 use tenure_core::memory::MemoryStore;
 use tenure_core::outbox::{
-    Accept, Body, Consumer, Details, Enqueued, Filter, Found, Limits, Look, Message, MessageError, MessageId,
-    NewMessage, Next, Outcome, Page, Recorded, Retention, RowId, Selection, Stats, Summary, Swept,
+    Accept, Body, Consumer, Details, Enqueued, Filter, Found, Limits, Loaded, Look, Message, MessageError,
+    MessageId, NewMessage, Next, Outcome, Page, Recorded, Retention, RowId, Selection, Stats, Summary, Swept,
 };
 
 use crate::memory::MemoryBackend;
@@ -38,6 +39,8 @@ pub(crate) enum Flaw {
     LargeInline,
     /// Large payloads cannot be loaded.
     LoadFails,
+    /// Payloads are loaded however large they are.
+    LoadUnlimited,
     /// An unclear payload is taken for an empty one.
     UnclearIsEmpty,
     /// A message is due at once, whatever its delay.
@@ -86,6 +89,10 @@ pub(crate) enum Flaw {
     RetryAnswersAll,
     /// What operators do is not written down.
     Unaudited,
+    /// The lag of a delayed message counts from its insertion.
+    LagOfDelayed,
+    /// A refusal is written over what took effect, and over an earlier refusal.
+    RefusesTooLate,
     /// An accepted message is remembered in a transaction of its own.
     InboxBesides,
     /// Nobody is ever woken.
@@ -96,11 +103,15 @@ pub(crate) struct BrokenOutboxBackend {
     inner: MemoryBackend,
     flaw: Flaw,
     seen: Arc<AtomicI64>,
+    late: Late,
 }
+
+/// Refusals that were written over what was there.
+type Late = Arc<Mutex<BTreeMap<(Consumer, MessageId), String>>>;
 
 impl BrokenOutboxBackend {
     pub(crate) fn start(flaw: Flaw) -> Self {
-        Self { inner: MemoryBackend::start(), flaw, seen: Arc::default() }
+        Self { inner: MemoryBackend::start(), flaw, seen: Arc::default(), late: Late::default() }
     }
 
     fn broken(&self) -> Broken {
@@ -137,6 +148,7 @@ impl OutboxBackend for BrokenOutboxBackend {
         let user = self.inner.begin().await;
         match self.flaw {
             Flaw::InboxBesides => Box::new(Besides { user, store: self.inner.store.clone() }),
+            Flaw::RefusesTooLate => Box::new(TooLate { user, late: Arc::clone(&self.late) }),
             _ => user,
         }
     }
@@ -222,7 +234,10 @@ impl OutboxStore for Broken {
             Flaw::NextDueForgotten => page.next_due = None,
             Flaw::LargeInline => {
                 for row in page.rows.iter_mut().filter(|row| row.body == Found::Large) {
-                    row.body = Found::Body(self.inner.load(row.id).await?.unwrap_or(Body::Bytes(Vec::new())));
+                    let Loaded::Body(body) = self.inner.load(row.id, &Limits::default()).await? else {
+                        continue;
+                    };
+                    row.body = Found::Body(body);
                 }
             }
             Flaw::UnclearIsEmpty => {
@@ -235,10 +250,11 @@ impl OutboxStore for Broken {
         Ok(page)
     }
 
-    async fn load(&self, id: RowId) -> Result<Option<Body>, StoreError> {
+    async fn load(&self, id: RowId, limits: &Limits) -> Result<Loaded, StoreError> {
         match self.flaw {
-            Flaw::LoadFails => Ok(None),
-            _ => self.inner.load(id).await,
+            Flaw::LoadFails => Ok(Loaded::Gone),
+            Flaw::LoadUnlimited => self.inner.load(id, &Limits { payload: usize::MAX }).await,
+            _ => self.inner.load(id, limits).await,
         }
     }
 
@@ -318,6 +334,13 @@ impl OutboxAdmin for Broken {
         let mut stats = self.inner.stats().await?;
         match self.flaw {
             Flaw::HaltedUncounted => stats.halted_sources = 0,
+            Flaw::LagOfDelayed => {
+                let rows =
+                    OutboxAdmin::list(&self.inner, &Selection { limit: 99, ..Selection::default() }).await?;
+                let oldest = rows.iter().map(|row| row.created_at).min();
+                let now = self.inner.look(&Look::default()).await?.now;
+                stats.lag = stats.lag.and(oldest.map(|oldest| oldest.until(now)));
+            }
             Flaw::LagOfAll => stats.lag = stats.lag.or((stats.pending > 0).then_some(Duration::ZERO)),
             _ => {}
         }
@@ -338,7 +361,7 @@ impl OutboxAdmin for Broken {
         Ok(rows)
     }
 
-    async fn show(&self, id: &MessageId) -> Result<Option<Details>, StoreError> {
+    async fn show(&self, id: &str) -> Result<Option<Details>, StoreError> {
         let mut details = self.inner.show(id).await?;
         if let (Flaw::AttemptsHidden, Some(details)) = (self.flaw, &mut details) {
             details.attempts.clear();
@@ -350,18 +373,18 @@ impl OutboxAdmin for Broken {
         self.inner.count_dead(filter).await
     }
 
-    async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<MessageId>, StoreError> {
+    async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
         let limit = if self.flaw == Flaw::BulkUnbounded { u32::MAX } else { limit };
         let mut changed = self.inner.retry(filter, by, limit).await?;
         if self.flaw == Flaw::RetryAnswersAll {
             let everything = Selection { limit, ..Selection::default() };
             let rows = OutboxAdmin::list(&self.inner, &everything).await?;
-            changed = rows.iter().filter_map(|row| row.id.parse().ok()).collect();
+            changed = rows.into_iter().map(|row| row.id).collect();
         }
         Ok(changed)
     }
 
-    async fn discard(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<MessageId>, StoreError> {
+    async fn discard(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
         self.inner.discard(filter, by, limit).await
     }
 }
@@ -389,8 +412,68 @@ impl UserTransaction for Besides {
         self.user.accept_message(consumer, message).await
     }
 
-    async fn refuse(&mut self, consumer: &Consumer, id: MessageId, reason: &str) -> Result<(), StoreError> {
+    async fn refuse(
+        &mut self,
+        consumer: &Consumer,
+        id: MessageId,
+        reason: &str,
+    ) -> Result<Accept, StoreError> {
         self.user.refuse(consumer, id, reason).await
+    }
+
+    async fn apply(&mut self, effect: &str) {
+        self.user.apply(effect).await;
+    }
+
+    async fn commit(self: Box<Self>) -> Result<(), StoreError> {
+        self.user.commit().await
+    }
+
+    async fn rollback(self: Box<Self>) {
+        self.user.rollback().await;
+    }
+}
+
+/// A receiver's transaction whose refusals are written over what was settled before.
+struct TooLate {
+    user: Box<dyn UserTransaction>,
+    late: Late,
+}
+
+impl TooLate {
+    /// The refusal that stands, where there is one.
+    fn refused(&self, consumer: &Consumer, id: MessageId) -> Option<Accept> {
+        let late = self.late.lock().expect("nobody panics here");
+        let reason = late.get(&(consumer.clone(), id)).cloned()?;
+        Some(Accept::Refused { reason })
+    }
+}
+
+#[async_trait]
+impl UserTransaction for TooLate {
+    async fn enqueue(&mut self, messages: &[NewMessage]) -> Result<Vec<Enqueued>, EnqueueError> {
+        self.user.enqueue(messages).await
+    }
+
+    async fn accept(&mut self, consumer: &Consumer, id: MessageId) -> Result<Accept, StoreError> {
+        let answer = self.user.accept(consumer, id).await?;
+        Ok(self.refused(consumer, id).unwrap_or(answer))
+    }
+
+    async fn accept_message(&mut self, consumer: &Consumer, message: &Message) -> Result<Accept, StoreError> {
+        let answer = self.user.accept_message(consumer, message).await?;
+        Ok(self.refused(consumer, message.id).unwrap_or(answer))
+    }
+
+    async fn refuse(
+        &mut self,
+        consumer: &Consumer,
+        id: MessageId,
+        reason: &str,
+    ) -> Result<Accept, StoreError> {
+        let _ = self.user.refuse(consumer, id, reason).await?;
+        self.late.lock().expect("nobody panics here").insert((consumer.clone(), id), reason.to_owned());
+        Ok(Accept::Refused { reason: reason.to_owned() })
     }
 
     async fn apply(&mut self, effect: &str) {

@@ -69,9 +69,13 @@ impl UserTransaction for MemoryUser {
         Ok(self.transaction.accept_message(consumer, message))
     }
 
-    async fn refuse(&mut self, consumer: &Consumer, id: MessageId, reason: &str) -> Result<(), StoreError> {
-        self.transaction.refuse(consumer, id, reason);
-        Ok(())
+    async fn refuse(
+        &mut self,
+        consumer: &Consumer,
+        id: MessageId,
+        reason: &str,
+    ) -> Result<Accept, StoreError> {
+        Ok(self.transaction.refuse(consumer, id, reason))
     }
 
     async fn apply(&mut self, effect: &str) {

@@ -12,8 +12,8 @@ use crate::error::StoreError;
 use crate::id::NodeName;
 use crate::lease::Fence;
 use crate::outbox::{
-    Body, Details, Enqueued, Filter, Limits, Look, MessageError, MessageId, NewMessage, Outcome, Page,
-    Recorded, Retention, RowId, Selection, Stats, Summary, Swept,
+    Details, Enqueued, Filter, Limits, Loaded, Look, MessageError, NewMessage, Outcome, Page, Recorded,
+    Retention, RowId, Selection, Stats, Summary, Swept,
 };
 
 /// The tables of the outbox.
@@ -29,8 +29,8 @@ pub trait OutboxStore: Send + Sync + fmt::Debug {
     /// What is pending, by one snapshot. Changes nothing.
     async fn look(&self, look: &Look) -> Result<Page, StoreError>;
 
-    /// The payload of a row that was too large to be carried along; `None` when the row is gone, or has not exactly one.
-    async fn load(&self, id: RowId) -> Result<Option<Body>, StoreError>;
+    /// The payload of a row that was too large to be carried along. One above the limit is not read.
+    async fn load(&self, id: RowId, limits: &Limits) -> Result<Loaded, StoreError>;
 
     /// Records attempts, if the relay is in office; all in one transaction with the check of its fence. An attempt is
     /// recorded only if its number is the next one of a row that is pending.
@@ -75,18 +75,18 @@ pub trait OutboxAdmin: Send + Sync + fmt::Debug {
     /// Messages, the newest first.
     async fn list(&self, selection: &Selection) -> Result<Vec<Summary>, StoreError>;
 
-    /// All about one message.
-    async fn show(&self, id: &MessageId) -> Result<Option<Details>, StoreError>;
+    /// All about one message, by its id as it stands in the row, without regard to case.
+    async fn show(&self, id: &str) -> Result<Option<Details>, StoreError>;
 
     /// How many messages of state dead `filter` stands for: what a retry or discard would change.
     async fn count_dead(&self, filter: &Filter) -> Result<u64, StoreError>;
 
     /// Makes dead messages pending again, at most `limit`, due at once and with a full budget of attempts. Answers which
-    /// ones it changed; of two who ask at once, each message is changed by one.
-    async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<MessageId>, StoreError>;
+    /// ones it changed, by their ids as they stand in the rows; of two who ask at once, each message is changed by one.
+    async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError>;
 
     /// Decides that dead messages are not sent, at most `limit`. Answers like [`OutboxAdmin::retry`].
-    async fn discard(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<MessageId>, StoreError>;
+    async fn discard(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError>;
 }
 
 /// A message was not enqueued.

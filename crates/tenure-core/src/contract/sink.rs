@@ -46,6 +46,12 @@ pub trait Sink: Send + Sync + fmt::Debug {
         verdicts
     }
 
+    /// Why nothing can be delivered here any more, once that is so: a pipe whose reader has gone. The relay then ends; it
+    /// burns no attempt of what was answered with [`Verdict::Withheld`].
+    fn gone(&self) -> Option<String> {
+        None
+    }
+
     /// Waits until all that was accepted has left the process, where the sink has a buffer.
     async fn flush(&self) {}
 }

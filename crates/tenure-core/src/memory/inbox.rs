@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::outbox::is_over;
 use crate::mutation::{Rule, off};
-use crate::outbox::{Accept, Consumer, Message, MessageId, fingerprint};
+use crate::outbox::{Accept, Consumer, Message, MessageId, fingerprint, shorten};
 use crate::time::StoreTime;
 
 /// Which messages took effect, for each consumer.
@@ -34,12 +34,10 @@ impl InboxTable {
         self.in_one(|inbox| inbox.accept_message(consumer, message, now))
     }
 
-    /// Remembers that a message was refused, so that it is refused again with the same words. For a message that was
-    /// found fresh just before; a refusal that was written down before stays.
-    pub fn refuse(&mut self, consumer: &Consumer, id: MessageId, reason: &str, now: StoreTime) {
-        let fresh = Seen { fingerprint: None, refused: None, accepted_at: now };
-        let seen = self.seen.entry((consumer.clone(), id)).or_insert(fresh);
-        seen.refused.get_or_insert_with(|| reason.to_owned());
+    /// Notes a refusal, in a transaction of its own after the one with the handler's writes was rolled back, so that a
+    /// retry gets the same answer; what is settled stays. Answers what stands.
+    pub fn refuse(&mut self, consumer: &Consumer, id: MessageId, reason: &str, now: StoreTime) -> Accept {
+        self.in_one(|inbox| inbox.refuse(consumer, id, reason, now))
     }
 
     fn in_one<T>(&mut self, work: impl FnOnce(&mut InboxView<'_>) -> T) -> T {
@@ -148,16 +146,21 @@ impl InboxView<'_> {
         }
     }
 
-    /// Remembers that a message was refused: one that this transaction found fresh, or that nobody has seen. What another
-    /// transaction has settled stays as it is.
-    pub fn refuse(&mut self, consumer: &Consumer, id: MessageId, reason: &str, now: StoreTime) {
+    /// Notes a refusal, unless the message was settled before. Answers what stands: [`Accept::Refused`], with an earlier
+    /// refusal's reason where there is one, or [`Accept::Duplicate`].
+    pub fn refuse(&mut self, consumer: &Consumer, id: MessageId, reason: &str, now: StoreTime) -> Accept {
         let key = (consumer.clone(), id);
-        if self.table.seen.contains_key(&key) && !self.open.fresh.contains(&key) {
-            return;
-        }
-        self.open.fresh.insert(key.clone());
-        let fresh = Seen { fingerprint: None, refused: None, accepted_at: now };
-        let seen = self.open.seen.entry(key).or_insert(fresh);
-        seen.refused.get_or_insert_with(|| reason.to_owned());
+        let settled = self.open.seen.get(&key).or_else(|| self.table.seen.get(&key));
+        let refused = match settled {
+            Some(seen) => seen.refused.clone(),
+            None => {
+                let reason = Some(shorten(reason));
+                let seen = Seen { fingerprint: None, refused: reason.clone(), accepted_at: now };
+                self.open.seen.insert(key.clone(), seen);
+                self.open.fresh.insert(key);
+                reason
+            }
+        };
+        refused.map_or(Accept::Duplicate, |reason| Accept::Refused { reason })
     }
 }

@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::id::NodeName;
 use crate::lease::{Fence, FenceCheck, decide};
 use crate::outbox::{
-    Accept, Body, Consumer, Details, Enqueued, Filter, Limits, Look, Message, MessageError, MessageId,
+    Accept, Consumer, Details, Enqueued, Filter, Limits, Loaded, Look, Message, MessageError, MessageId,
     NewMessage, Outcome, Page, Recorded, Retention, RowId, Selection, Stats, Summary, Swept,
 };
 use crate::time::StoreTime;
@@ -58,10 +58,12 @@ impl MemoryTransaction {
         self.inbox.on(&self.store.state().outbox.inbox).accept_message(consumer, message, now)
     }
 
-    /// Remembers that a message was refused.
-    pub fn refuse(&mut self, consumer: &Consumer, id: MessageId, reason: &str) {
+    /// Notes a refusal, in a transaction of its own after the one with the handler's writes was rolled back, so that a
+    /// retry gets the same answer; what is settled stays. Answers what stands: [`Accept::Refused`], with an earlier
+    /// refusal's reason where there is one, or [`Accept::Duplicate`] when the message took effect before.
+    pub fn refuse(&mut self, consumer: &Consumer, id: MessageId, reason: &str) -> Accept {
         let now = self.store.now();
-        self.inbox.on(&self.store.state().outbox.inbox).refuse(consumer, id, reason, now);
+        self.inbox.on(&self.store.state().outbox.inbox).refuse(consumer, id, reason, now)
     }
 
     /// Makes everything visible at once; or nothing, when another transaction was there first with the same id.
@@ -118,8 +120,8 @@ impl OutboxStore for MemoryStore {
         Ok(self.state().outbox.look(look, self.now()))
     }
 
-    async fn load(&self, id: RowId) -> Result<Option<Body>, StoreError> {
-        Ok(self.state().outbox.load(id))
+    async fn load(&self, id: RowId, limits: &Limits) -> Result<Loaded, StoreError> {
+        Ok(self.state().outbox.load(id, limits))
     }
 
     async fn record(
@@ -162,7 +164,7 @@ impl OutboxAdmin for MemoryStore {
         Ok(self.state().outbox.list(selection))
     }
 
-    async fn show(&self, id: &MessageId) -> Result<Option<Details>, StoreError> {
+    async fn show(&self, id: &str) -> Result<Option<Details>, StoreError> {
         Ok(self.state().outbox.show(id))
     }
 
@@ -170,13 +172,13 @@ impl OutboxAdmin for MemoryStore {
         Ok(self.state().outbox.count_dead(filter))
     }
 
-    async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<MessageId>, StoreError> {
+    async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
         let changed = self.state().outbox.retry(filter, by, limit, self.now());
         self.bells().ring();
         Ok(changed)
     }
 
-    async fn discard(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<MessageId>, StoreError> {
+    async fn discard(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
         let changed = self.state().outbox.discard(filter, by, limit, self.now());
         // A source that stood still goes on.
         self.bells().ring();

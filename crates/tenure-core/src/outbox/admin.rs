@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{Kind, MessageId, RowId, Sequence};
+use super::{Kind, RowId, Sequence};
 use crate::time::StoreTime;
 
 /// The most messages that one call lists.
@@ -59,8 +59,8 @@ pub struct Filter {
     pub source: Option<String>,
     /// Of this type.
     pub kind: Option<String>,
-    /// With this id.
-    pub id: Option<MessageId>,
+    /// With this id, without regard to case. A text: a row that another program inserted may have one that is no UUID.
+    pub id: Option<String>,
 }
 
 /// What to list.
@@ -162,8 +162,11 @@ pub struct Stats {
     pub discarded: u64,
     /// Messages that were delivered and are still kept.
     pub dispatched: u64,
+    /// Whether that number is an estimate: a large table is not counted by every store.
+    pub dispatched_is_estimate: bool,
     /// Sources that stand still behind a dead message.
     pub halted_sources: u64,
-    /// How long the oldest message that could go has been waiting.
+    /// How long the oldest message that could go has been waiting: since it was enqueued, or since the time that was set
+    /// for it then.
     pub lag: Option<Duration>,
 }

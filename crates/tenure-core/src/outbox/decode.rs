@@ -57,10 +57,7 @@ pub fn decode(row: Stored, limits: &Limits, term: Option<u64>) -> Result<Message
 fn check_body(body: &Body, content_type: Option<&str>, limits: &Limits) -> Result<(), Poison> {
     let bytes = body.as_bytes().len();
     if bytes > limits.payload {
-        return Err(Poison(format!(
-            "the payload has {bytes} bytes; the relay's limit is {}",
-            limits.payload
-        )));
+        return Err(too_large(bytes, limits));
     }
     let Body::Text(text) = body else { return Ok(()) };
     if text.contains('\0') {
@@ -70,6 +67,11 @@ fn check_body(body: &Body, content_type: Option<&str>, limits: &Limits) -> Resul
         true => Err(Poison("the content type says JSON, but the payload is none".into())),
         false => Ok(()),
     }
+}
+
+/// Why a payload above the limit is not delivered.
+pub(super) fn too_large(bytes: usize, limits: &Limits) -> Poison {
+    Poison(format!("the payload has {bytes} bytes; the relay's limit is {}", limits.payload))
 }
 
 fn headers(text: &str) -> Result<BTreeMap<String, String>, Poison> {

@@ -29,6 +29,8 @@ const DISCOVER_EVERY: Duration = Duration::from_millis(20);
 const SOURCES_EACH: usize = 256;
 /// How many lanes there are at most.
 const LANES_MAX: usize = 1024;
+/// When there are that many, those that are older than this make way for others.
+const LANE_TURN: Duration = Duration::from_millis(100);
 /// How many batches of outcomes are recorded at once.
 const RECORDS_MAX: usize = 2;
 
@@ -102,6 +104,8 @@ pub struct Drain {
     next_due: Option<Monotonic>,
     /// A source was closed that has more to deliver at once.
     revisit: bool,
+    /// The last look went round all there is, and nothing is due.
+    idle: bool,
     /// Whose turn the next flight is.
     unordered_first: bool,
     stopping: bool,
@@ -127,6 +131,7 @@ impl Drain {
             discovered_at: None,
             next_due: None,
             revisit: false,
+            idle: false,
             unordered_first: false,
             stopping: false,
         }
@@ -180,6 +185,7 @@ impl Drain {
             self.next_due = None;
         }
         self.revisit = false;
+        self.make_way(now);
         let lanes = self.lane_looks(room, due, now);
         let discover = self.discover(room, due, now);
         let unordered = self.unordered_look(room, due, now);
@@ -192,6 +198,20 @@ impl Drain {
             unordered: unordered.as_ref().map(|look| look.limit),
         });
         Some(Look { lanes, discover, unordered })
+    }
+
+    /// Lets sources that had their turn wait for the next, when there are more than can be held: they are read again from
+    /// their heads when the rotation comes round.
+    fn make_way(&mut self, now: Monotonic) {
+        if self.lanes.len() < LANES_MAX || off(Rule::MakeWay) {
+            return;
+        }
+        let had_their_turn = |lane: &Lane| !lane.closed && lane.since.until(now) >= LANE_TURN;
+        let old: Vec<_> =
+            self.lanes.iter().filter(|(_, lane)| had_their_turn(lane)).map(|(source, _)| source.clone()).collect();
+        for source in old {
+            self.close(&source, Vec::new());
+        }
     }
 
     fn lane_looks(&mut self, room: usize, due: bool, now: Monotonic) -> Vec<LaneLook> {
@@ -285,7 +305,14 @@ impl Drain {
         }
         self.note_dry(&look, &seen, &cut);
         self.look_is_over();
+        let whole = look.discovers.is_some() && look.unordered.is_some() && self.rotation.is_none();
+        self.idle = whole && fresh == 0 && self.held.is_empty();
         fresh
+    }
+
+    /// Whether the last look went round all there is, and nothing is due.
+    pub fn is_idle(&self) -> bool {
+        self.idle
     }
 
     fn note_dry(&mut self, look: &UnderWay, seen: &HashMap<Option<Arc<str>>, u32>, cut: &HashSet<Arc<str>>) {
@@ -423,9 +450,8 @@ impl Drain {
             self.outcomes.push_back(outcome);
         }
         let Some(source) = lane else {
-            for row in untried.into_iter().rev() {
-                self.unordered.queue.push_front(row);
-            }
+            // Behind the others: what cannot be delivered now must not keep them from their turn.
+            self.unordered.queue.extend(untried);
             return;
         };
         let Some(state) = self.lanes.get_mut(&source) else { return };
@@ -531,7 +557,8 @@ impl Drain {
                 state.unrecorded = state.unrecorded.saturating_sub(1);
                 let settled_elsewhere = !applied.contains(&outcome.id);
                 // A source that was closed for a dead message goes on at once.
-                self.revisit |= settled_elsewhere || (state.closed && outcome.next == Next::Dead { halt: false });
+                self.revisit |=
+                    settled_elsewhere || (state.closed && outcome.next == Next::Dead { halt: false });
                 if settled_elsewhere {
                     // Perhaps by another relay: what we know of this source is old.
                     self.close(&source, Vec::new());

@@ -175,7 +175,7 @@ fn s45_a_dead_message_lets_its_source_go_on_or_halts_it() {
 #[test]
 fn a_message_that_is_given_up_lets_nothing_pass_before_that_is_recorded() {
     let mut last = row(1, Some("a"));
-    last.attempts = 9;
+    last.attempts = 24;
     let mut drain = started(RelaySettings::default(), vec![last, row(2, Some("a"))]);
     let flight = drain.next_flight(1).unwrap();
     land(&mut drain, flight, &[Verdict::transient("no")]);
@@ -214,11 +214,11 @@ fn b15_the_budget_is_counted_from_the_last_forgiven_attempt() {
         land(&mut drain, flight, &[Verdict::transient("no")]);
         drain.next_record().unwrap().remove(0)
     };
-    assert!(matches!(next(8, 0).next, Next::Again { .. }));
-    let last = next(9, 0);
-    assert_eq!((last.next, last.attempt), (Next::Dead { halt: false }, 10));
-    assert_eq!(last.reason.as_deref(), Some("gave up after 10 attempts: no"));
-    assert!(matches!(next(10, 10).next, Next::Again { .. }));
+    assert!(matches!(next(23, 0).next, Next::Again { .. }));
+    let last = next(24, 0);
+    assert_eq!((last.next, last.attempt), (Next::Dead { halt: false }, 25));
+    assert_eq!(last.reason.as_deref(), Some("gave up after 25 attempts: no"));
+    assert!(matches!(next(25, 25).next, Next::Again { .. }));
 }
 
 #[test]
@@ -291,4 +291,58 @@ fn withheld_rows_burn_no_attempt() {
     let flight = drain.next_flight(1).unwrap();
     land(&mut drain, flight, &[Verdict::transient("no"), Verdict::Withheld]);
     assert_eq!(drain.next_record().unwrap().len(), 1);
+}
+
+/// Drains sources that never run dry, and counts how many of them had a turn.
+fn sources_served(sources: i64) -> usize {
+    let mut drain = Drain::new(RelaySettings::default());
+    let mut served = std::collections::HashSet::new();
+    let mut id = 0;
+    for round in 0..400u64 {
+        let now = at(round * 10);
+        if let Some(look) = drain.look(true, now) {
+            let mut rows = Vec::new();
+            let mut page_rows = |source: &str, count: u32| {
+                for _ in 0..count {
+                    id += 1;
+                    rows.push(row(id, Some(source)));
+                }
+            };
+            for lane in &look.lanes {
+                page_rows(&lane.source, lane.limit);
+            }
+            let mut more = None;
+            if let Some(discover) = &look.discover {
+                let after = discover.after.clone().unwrap_or_default();
+                let names = (0..sources).map(|n| format!("s{n:05}"));
+                let wanted: Vec<_> = names.filter(|name| *name > after && !discover.except.contains(name)).collect();
+                for name in wanted.iter().take(discover.sources as usize) {
+                    page_rows(name, discover.rows_each);
+                }
+                more = wanted.get(discover.sources as usize - 1).cloned();
+            }
+            drain.looked(Page { more_after: more, ..page(rows) }, now);
+        }
+        while let Some(flight) = drain.next_flight(1) {
+            served.extend(flight.lane.clone());
+            let verdicts = vec![Verdict::Accepted; flight.rows.len()];
+            land(&mut drain, flight, &verdicts);
+        }
+        while let Some(outcomes) = drain.next_record() {
+            let applied = outcomes.iter().map(|outcome| outcome.id).collect();
+            assert!(drain.recorded(outcomes, Recorded::Applied(applied), now));
+        }
+    }
+    served.len()
+}
+
+#[test]
+fn no_source_waits_for_others_to_run_dry() {
+    assert_eq!(sources_served(1_400), 1_400);
+}
+
+#[cfg(feature = "mutations")]
+#[test]
+fn without_making_way_sources_beyond_the_limit_starve() {
+    assert!(crate::mutation::without(crate::mutation::Rule::MakeWay, || sources_served(1_400)) < 1_400);
 }

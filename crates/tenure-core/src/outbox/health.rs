@@ -64,6 +64,12 @@ impl Health {
             1 => "1 message is dead".to_owned(),
             _ => format!("{dead} messages are dead"),
         });
+        let halted = stats.halted_sources;
+        // What waits behind them waits for an operator.
+        health.judge(halted > 0, halted > 0, || match halted {
+            1 => "1 source stands still behind a dead message".to_owned(),
+            _ => format!("{halted} sources stand still behind dead messages"),
+        });
         health
     }
 

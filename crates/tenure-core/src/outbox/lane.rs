@@ -24,6 +24,8 @@ pub(super) struct Lane {
     pub(super) read_from_head: Monotonic,
     /// Whether the last look at it found fewer rows than it asked for.
     pub(super) dry: bool,
+    /// Since when it is known.
+    pub(super) since: Monotonic,
 }
 
 impl Lane {
@@ -37,6 +39,7 @@ impl Lane {
             read_to: None,
             read_from_head: now,
             dry: false,
+            since: now,
         }
     }
 

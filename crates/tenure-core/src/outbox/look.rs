@@ -4,7 +4,8 @@
 //! `after` only spares the store the rows that the relay holds already, and is left out again and again, so that a row
 //! that was committed late is seen all the same.
 
-use super::{Body, Sequence};
+use super::decode::too_large;
+use super::{Body, Limits, Poison, Sequence};
 use crate::time::StoreTime;
 
 /// The row's number in the outbox. Says nothing about order.
@@ -86,6 +87,34 @@ pub enum Found {
     Large,
     /// The row has none, or two.
     Unclear(&'static str),
+}
+
+/// The answer to a request for a payload that was too large to be carried along.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Loaded {
+    /// The payload.
+    Body(Body),
+    /// It is above the limit, and was not read.
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+    },
+    /// The row has two, or one that is no text.
+    Unclear(&'static str),
+    /// There is no such row any more: someone else has settled it.
+    Gone,
+}
+
+impl Loaded {
+    /// What it makes of the row: its payload, or the reason why it can never be delivered; `None` when it is gone.
+    pub fn read(self, limits: &Limits) -> Option<Result<Body, Poison>> {
+        Some(match self {
+            Self::Body(body) => Ok(body),
+            Self::TooLarge { bytes } => Err(too_large(bytes, limits)),
+            Self::Unclear(what) => Err(Poison(what.into())),
+            Self::Gone => return None,
+        })
+    }
 }
 
 /// A pending row as it stands in the tables, unchecked: anyone may have inserted it.

@@ -22,6 +22,7 @@
 //! again ([`RetryPolicy`]), what to read, deliver and record next ([`Drain`]), and when to look again ([`Pace`]).
 
 mod admin;
+mod content;
 mod decode;
 mod drain;
 #[cfg(test)]
@@ -39,12 +40,13 @@ mod retry;
 mod settings;
 
 pub use admin::{Attempt, Details, Filter, LIST_MAX, Selection, State, Stats, Summary};
+pub use content::Existing;
 pub use decode::{Poison, decode};
 pub use drain::{Drain, Flight, Landing};
 pub use health::{Health, HealthThresholds, Level};
 pub use ids::{MessageId, deterministic_id};
 pub use inbox::{Accept, Consumer, InboxSettings, fingerprint};
-pub use look::{Discover, Found, LaneLook, Look, Page, Place, RowId, Stored, UnorderedLook};
+pub use look::{Discover, Found, LaneLook, Loaded, Look, Page, Place, RowId, Stored, UnorderedLook};
 pub use message::{
     Body, ENQUEUE_MAX, Enqueued, HEADERS_MAX_BYTES, Limits, Message, MessageError, NewMessage,
     PAYLOAD_MAX_BYTES, SOURCE_MAX_BYTES, Sequence, TOPIC_MAX_BYTES, TYPE_MAX_BYTES,

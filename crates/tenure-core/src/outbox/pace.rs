@@ -17,6 +17,11 @@ const GAP_MIN: Duration = Duration::from_micros(500);
 const GAP_CLOSE: Duration = Duration::from_millis(4);
 /// So many looks in a row must find something before the relay counts as busy.
 const BUSY_AFTER: u32 = 3;
+/// A relay that was busy asks for wake-ups only after it found nothing for so long: arming and disarming all the time
+/// would cost more than a few looks.
+const REST_AFTER: Duration = Duration::from_millis(20);
+/// Until then it looks at least so often.
+const GAP_BUSY: Duration = Duration::from_millis(2);
 /// Looks that find nothing may take up a fifth of the time: a rotation over very many parked sources is slow.
 const DUTY: u32 = 4;
 /// How far hints that lead to nothing are spaced at most.
@@ -29,6 +34,8 @@ pub struct Pace {
     gap: Duration,
     next: Monotonic,
     last: Monotonic,
+    /// When a look last found something.
+    found_at: Monotonic,
     found_in_a_row: u32,
     armed: bool,
     hinted: bool,
@@ -45,6 +52,7 @@ impl Pace {
             gap: GAP_MIN,
             next: now,
             last: now,
+            found_at: now,
             found_in_a_row: 0,
             armed: true,
             hinted: false,
@@ -92,14 +100,14 @@ impl Pace {
         // part of the time, that one would never come.
         if found == 0 && !self.hinted && now.before(took) < self.next {
             self.owed = self.owed.saturating_add(took);
-            (self.found_in_a_row, self.armed) = (0, true);
+            self.found_in_a_row = 0;
             return;
         }
         self.last = now;
         let hinted = std::mem::take(&mut self.hinted);
         let took = took.saturating_add(std::mem::take(&mut self.owed));
         if found > 0 {
-            self.found_in_a_row += 1;
+            (self.found_at, self.found_in_a_row) = (now, self.found_in_a_row + 1);
             self.fruitless = 0;
             self.armed = self.armed && self.found_in_a_row < BUSY_AFTER;
             self.gap = GAP_MIN;
@@ -108,8 +116,9 @@ impl Pace {
         }
         self.fruitless = if hinted { self.fruitless.saturating_add(1) } else { self.fruitless };
         self.found_in_a_row = 0;
-        self.armed = true;
-        self.next = now.after(self.gap.max(took.saturating_mul(DUTY)));
+        self.armed = self.armed || self.found_at.until(now) >= REST_AFTER;
+        let gap = if self.armed { self.gap } else { self.gap.min(GAP_BUSY) };
+        self.next = now.after(gap.max(took.saturating_mul(DUTY)));
         let factor = if self.gap < GAP_CLOSE { 2 } else { 4 };
         self.gap = self.gap.saturating_mul(factor).min(self.poll);
     }
@@ -184,7 +193,11 @@ mod tests {
         assert!(pace.armed());
         pace.looked(1, Duration::ZERO, at(3));
         assert!(!pace.armed());
+        // A busy relay does not ask again at the first look that finds nothing, but looks often.
         pace.looked(0, Duration::ZERO, at(4));
+        assert!(!pace.armed());
+        assert!(idle(&mut pace, at(4), at(20_000)) >= 8);
+        idle(&mut pace, at(20_000), at(25_000));
         assert!(pace.armed());
     }
 

@@ -7,7 +7,8 @@ use crate::lease::SettingsError;
 /// How often and when a message is tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// How many attempts a message has in all. 10.
+    /// How many attempts a message has in all. 25: with the other defaults it is tried for more than an hour on average,
+    /// and for two and a half at most, so that a receiver may be away for a while.
     pub max_attempts: u32,
     /// The longest pause after the first attempt; it doubles with every further one. 1 s.
     pub first: Duration,
@@ -24,7 +25,7 @@ const CAP_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self { max_attempts: 10, first: Duration::from_secs(1), cap: Duration::from_secs(600) }
+        Self { max_attempts: 25, first: Duration::from_secs(1), cap: Duration::from_secs(600) }
     }
 }
 

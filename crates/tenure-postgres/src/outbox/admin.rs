@@ -4,11 +4,11 @@ use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::OutboxAdmin;
 use tenure_core::outbox::{
-    Attempt, Details, Filter, Kind, LIST_MAX, MessageId, RowId, Selection, Sequence, State, Stats, Summary,
-    shorten,
+    Attempt, Details, Filter, Kind, LIST_MAX, RowId, Selection, Sequence, State, Stats, Summary, shorten,
 };
 use tokio_postgres::types::Type;
 use tokio_postgres::{Error, Row};
+use uuid::Uuid;
 
 use super::look::counted;
 use super::statements;
@@ -30,7 +30,7 @@ impl OutboxAdmin for PostgresStore {
     async fn list(&self, selection: &Selection) -> Result<Vec<Summary>, StoreError> {
         let (shared, filter) = (&self.shared, &selection.filter);
         let lists = &shared.statements.outbox.list;
-        let id = filter.id.map(|id| id.to_string());
+        let Ok(id) = named(filter) else { return Ok(Vec::new()) };
         let sql = match (&id, filter.state) {
             (Some(_), _) => &lists.by_id,
             (None, None) => &lists.any,
@@ -55,9 +55,10 @@ impl OutboxAdmin for PostgresStore {
         Ok(found)
     }
 
-    async fn show(&self, id: &MessageId) -> Result<Option<Details>, StoreError> {
+    async fn show(&self, id: &str) -> Result<Option<Details>, StoreError> {
         let shared = &self.shared;
         let texts = &shared.statements.outbox;
+        let Ok(id) = Uuid::try_parse(id) else { return Ok(None) };
         let (id, any) = (id.to_string(), None::<&str>);
         let params: Params<'_> = &[
             (&None::<i64>, Type::INT8),
@@ -76,11 +77,8 @@ impl OutboxAdmin for PostgresStore {
     }
 
     async fn count_dead(&self, filter: &Filter) -> Result<u64, StoreError> {
-        if !may_be_dead(filter) {
-            return Ok(0);
-        }
         let shared = &self.shared;
-        let id = filter.id.map(|id| id.to_string());
+        let (true, Ok(id)) = (may_be_dead(filter), named(filter)) else { return Ok(0) };
         let params: Params<'_> = &[
             (&filter.topic, Type::TEXT),
             (&filter.source, Type::TEXT),
@@ -92,11 +90,11 @@ impl OutboxAdmin for PostgresStore {
         count.map(i64::unsigned_abs).map_err(|error| store_error(&shared.label, error))
     }
 
-    async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<MessageId>, StoreError> {
+    async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
         self.shared.decide(&self.shared.statements.outbox.retry, filter, by, limit).await
     }
 
-    async fn discard(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<MessageId>, StoreError> {
+    async fn discard(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
         self.shared.decide(&self.shared.statements.outbox.discard, filter, by, limit).await
     }
 }
@@ -109,11 +107,8 @@ impl Shared {
         filter: &Filter,
         by: &str,
         limit: u32,
-    ) -> Result<Vec<MessageId>, StoreError> {
-        if !may_be_dead(filter) {
-            return Ok(Vec::new());
-        }
-        let id = filter.id.map(|id| id.to_string());
+    ) -> Result<Vec<String>, StoreError> {
+        let (true, Ok(id)) = (may_be_dead(filter), named(filter)) else { return Ok(Vec::new()) };
         let params: Params<'_> = &[
             (&filter.topic, Type::TEXT),
             (&filter.source, Type::TEXT),
@@ -126,9 +121,14 @@ impl Shared {
         let wake = &self.statements.outbox.wake;
         let answers = self.run_all(&begin, &[(sql, params), (wake, &[])]).await?;
         let changed = answers.first().map_or(&[][..], |rows| rows);
-        let ids = changed.iter().map(|row| row.try_get::<_, Id>(0).map(|id| MessageId::new(id.0)));
+        let ids = changed.iter().map(|row| row.try_get::<_, Id>(0).map(|id| id.0.to_string()));
         ids.collect::<Result<_, Error>>().map_err(|error| store_error(&self.label, error))
     }
+}
+
+/// The id that is asked for, as the server writes it. A text that is no UUID stands in no row.
+fn named(filter: &Filter) -> Result<Option<String>, uuid::Error> {
+    filter.id.as_deref().map(|id| Uuid::try_parse(id).map(|id| id.to_string())).transpose()
 }
 
 fn may_be_dead(filter: &Filter) -> bool {
@@ -146,6 +146,7 @@ fn stats(row: &Row) -> Result<Stats, Error> {
         dead: count("dead")?,
         discarded: count("discarded")?,
         dispatched: count("dispatched")?,
+        dispatched_is_estimate: row.try_get("estimated")?,
         halted_sources: count("halted_sources")?,
         lag: oldest.map(|oldest| oldest.0.until(now.0)),
     })

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use tenure_core::StoreError;
 use tenure_core::contract::EnqueueError;
-use tenure_core::outbox::{ENQUEUE_MAX, Enqueued, Limits, MessageError, MessageId, NewMessage};
+use tenure_core::outbox::{ENQUEUE_MAX, Enqueued, Existing, Limits, MessageError, MessageId, NewMessage};
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::Type;
 
-use super::content::{Batch, Content, parts};
+use super::content::{Batch, existing, parts};
 use crate::error::store_error;
 use crate::rows::{Columns, micros};
 use crate::store::PostgresStore;
@@ -286,7 +286,7 @@ impl Outbox {
             let id = self.id(row)?;
             let earlier = *first.entry(id).or_insert(at);
             if earlier != at {
-                compare(id, &Content::of(&messages[earlier]), message)?;
+                compare(id, &Existing::from(&messages[earlier]), message)?;
             }
             settled.put(at, Enqueued { id, fresh: earlier == at });
         }
@@ -326,7 +326,7 @@ impl Outbox {
         let mut answers = Vec::new();
         for (message, row) in messages.iter().zip(rows) {
             let id = self.id(row)?;
-            compare(id, &Content::read(row, &self.texts.store)?, message)?;
+            compare(id, &existing(row, &self.texts.store)?, message)?;
             answers.push(Enqueued { id, fresh: false });
         }
         Ok(answers)
@@ -356,8 +356,8 @@ impl Outbox {
     }
 }
 
-fn compare(id: MessageId, there: &Content, message: &NewMessage) -> Result<(), MessageError> {
-    match there.differs(message) {
+fn compare(id: MessageId, there: &Existing, message: &NewMessage) -> Result<(), MessageError> {
+    match message.differs_from(there) {
         None => Ok(()),
         Some(differs) => Err(MessageError::Conflict { id, differs }),
     }

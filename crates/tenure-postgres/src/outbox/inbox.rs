@@ -22,7 +22,7 @@ const TRIES: usize = 3;
 /// accept the same message at once, the second waits for the first, and is answered when that has ended. (In isolation
 /// `repeatable read` or above it gets a serialization failure instead, which is to be tried again.)
 ///
-/// A role that receives needs SELECT and INSERT on `tenure_inbox`, and UPDATE to refuse.
+/// A role that receives needs SELECT and INSERT on `tenure_inbox`.
 #[derive(Debug, Clone)]
 pub struct Inbox {
     texts: Arc<Texts>,
@@ -97,10 +97,36 @@ impl Inbox {
         self.note(connection, consumer, message.id, Some(fingerprint(message).to_string())).await
     }
 
-    /// Notes that a message is refused, so that it is answered with the same reason when it comes again.
+    /// Notes a refusal, in a transaction of its own after the one with the handler's writes was rolled back, so that a
+    /// retry gets the same answer; what is settled stays.
     ///
-    /// Call it instead of the writes that the message would have caused, in the transaction in which it was found to be
-    /// fresh. It answers with what is noted now: [`Accept::Refused`], or what another transaction has settled before.
+    /// Answers what stands: [`Accept::Refused`], with the reason of an earlier refusal where there is one, or
+    /// [`Accept::Duplicate`] when the message took effect before.
+    ///
+    /// ```no_run
+    /// # async fn example(
+    /// #     pool: sqlx::PgPool, inbox: tenure_postgres::Inbox, id: tenure_core::outbox::MessageId,
+    /// # ) -> Result<(), Box<dyn std::error::Error>> {
+    /// # async fn handle(_: &mut sqlx::PgConnection) -> Result<(), String> { Ok(()) }
+    /// use tenure_core::outbox::{Accept, Consumer, Verdict};
+    ///
+    /// let consumer = Consumer::new("billing")?;
+    /// let mut tx = pool.begin().await?;
+    /// let mut answer = inbox.accept(&mut *tx, &consumer, id).await?;
+    /// if answer == Accept::Fresh && let Err(reason) = handle(&mut *tx).await {
+    ///     tx.rollback().await?;
+    ///     tx = pool.begin().await?;
+    ///     answer = inbox.refuse(&mut *tx, &consumer, id, &reason).await?;
+    /// }
+    /// tx.commit().await?;
+    /// let verdict = match answer {
+    ///     Accept::Fresh | Accept::Duplicate => Verdict::Accepted,
+    ///     Accept::Refused { reason } => Verdict::Rejected { reason },
+    ///     Accept::Differs => Verdict::rejected("another message has this id"),
+    /// };
+    /// # let _ = verdict; Ok(())
+    /// # }
+    /// ```
     #[cfg(feature = "sqlx")]
     pub async fn refuse(
         &self,
@@ -110,19 +136,23 @@ impl Inbox {
         reason: &str,
     ) -> Result<Accept, StoreError> {
         let reason = shorten(reason);
-        let row = sqlx::query(crate::statements::for_sqlx(&self.texts.refuse))
-            .bind(consumer.as_str())
-            .bind(id.to_string())
-            .bind(&reason)
-            .persistent(self.texts.prepares)
-            .fetch_optional(&mut *connection)
-            .await
-            .map_err(|error| self.sqlx_error(error))?;
-        if row.is_some() {
-            return Ok(Accept::Refused { reason });
+        for _ in 0..TRIES {
+            let row = sqlx::query(crate::statements::for_sqlx(&self.texts.refuse))
+                .bind(consumer.as_str())
+                .bind(id.to_string())
+                .bind(&reason)
+                .persistent(self.texts.prepares)
+                .fetch_optional(&mut *connection)
+                .await
+                .map_err(|error| self.sqlx_error(error))?;
+            if row.is_some() {
+                return Ok(Accept::Refused { reason });
+            }
+            if let Some(before) = self.read_sqlx(&mut *connection, consumer, id).await? {
+                return Ok(before.judge(None));
+            }
         }
-        let before = self.read_sqlx(connection, consumer, id).await?;
-        before.map_or_else(|| Err(self.restless()), |before| Ok(before.judge(None)))
+        Err(self.restless())
     }
 
     /// Accepts a message in a transaction of tokio-postgres.
@@ -161,10 +191,36 @@ impl Inbox {
         self.note_on(client, consumer, message.id, Some(fingerprint(message).to_string())).await
     }
 
-    /// Notes that a message is refused, so that it is answered with the same reason when it comes again.
+    /// Notes a refusal, in a transaction of its own after the one with the handler's writes was rolled back, so that a
+    /// retry gets the same answer; what is settled stays.
     ///
-    /// Call it instead of the writes that the message would have caused, in the transaction in which it was found to be
-    /// fresh. It answers with what is noted now: [`Accept::Refused`], or what another transaction has settled before.
+    /// Answers what stands: [`Accept::Refused`], with the reason of an earlier refusal where there is one, or
+    /// [`Accept::Duplicate`] when the message took effect before.
+    ///
+    /// ```no_run
+    /// # async fn example(
+    /// #     client: &mut tokio_postgres::Client, inbox: tenure_postgres::Inbox, id: tenure_core::outbox::MessageId,
+    /// # ) -> Result<(), Box<dyn std::error::Error>> {
+    /// # async fn handle(_: &tokio_postgres::Transaction<'_>) -> Result<(), String> { Ok(()) }
+    /// use tenure_core::outbox::{Accept, Consumer, Verdict};
+    ///
+    /// let consumer = Consumer::new("billing")?;
+    /// let mut tx = client.transaction().await?;
+    /// let mut answer = inbox.accept_on(&tx, &consumer, id).await?;
+    /// if answer == Accept::Fresh && let Err(reason) = handle(&tx).await {
+    ///     tx.rollback().await?;
+    ///     tx = client.transaction().await?;
+    ///     answer = inbox.refuse_on(&tx, &consumer, id, &reason).await?;
+    /// }
+    /// tx.commit().await?;
+    /// let verdict = match answer {
+    ///     Accept::Fresh | Accept::Duplicate => Verdict::Accepted,
+    ///     Accept::Refused { reason } => Verdict::Rejected { reason },
+    ///     Accept::Differs => Verdict::rejected("another message has this id"),
+    /// };
+    /// # let _ = verdict; Ok(())
+    /// # }
+    /// ```
     pub async fn refuse_on(
         &self,
         client: &(impl GenericClient + Sync),
@@ -173,18 +229,22 @@ impl Inbox {
         reason: &str,
     ) -> Result<Accept, StoreError> {
         let reason = shorten(reason);
-        let rows = client
-            .query_typed(
-                &self.texts.refuse,
-                &[(&consumer.as_str(), Type::TEXT), (&id.to_string(), Type::TEXT), (&reason, Type::TEXT)],
-            )
-            .await
-            .map_err(|error| self.error(error))?;
-        if !rows.is_empty() {
-            return Ok(Accept::Refused { reason });
+        for _ in 0..TRIES {
+            let rows = client
+                .query_typed(
+                    &self.texts.refuse,
+                    &[(&consumer.as_str(), Type::TEXT), (&id.to_string(), Type::TEXT), (&reason, Type::TEXT)],
+                )
+                .await
+                .map_err(|error| self.error(error))?;
+            if !rows.is_empty() {
+                return Ok(Accept::Refused { reason });
+            }
+            if let Some(before) = self.read_on(client, consumer, id).await? {
+                return Ok(before.judge(None));
+            }
         }
-        let before = self.read_on(client, consumer, id).await?;
-        before.map_or_else(|| Err(self.restless()), |before| Ok(before.judge(None)))
+        Err(self.restless())
     }
 
     #[cfg(feature = "sqlx")]

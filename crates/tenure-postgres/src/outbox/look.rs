@@ -1,7 +1,11 @@
 //! Reading what is pending.
 
+use std::collections::HashMap;
+
 use tenure_core::StoreError;
-use tenure_core::outbox::{Body, Found, LaneLook, Look, Page, Place, RowId, SOURCE_MAX_BYTES, Sequence, Stored};
+use tenure_core::outbox::{
+    Body, Found, LaneLook, Limits, Loaded, Look, Page, Place, RowId, SOURCE_MAX_BYTES, Sequence, Stored,
+};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Error, Row};
 
@@ -12,6 +16,7 @@ use crate::writing::Params;
 
 /// The largest payload that is carried along with its row, in bytes.
 const INLINE_MAX_BYTES: i32 = 16 * 1024;
+const BOTH: &str = "the row has both payload and payload_bytes";
 
 /// So many of the last character there is stand after every source, whatever it is.
 const AFTER_ALL: &str = "\u{10ffff}";
@@ -101,16 +106,12 @@ impl Shared {
         Ok(page)
     }
 
-    pub(super) async fn load(&self, id: RowId) -> Result<Option<Body>, StoreError> {
-        let rows = self.run(&self.statements.outbox.load, &[(&id.0, Type::INT8)]).await?;
-        let Some(row) = rows.first() else { return Ok(None) };
-        let read = || -> Result<_, Error> { Ok((row.try_get::<_, Option<Loose>>(0)?, row.try_get(1)?)) };
-        let (text, bytes) = read().map_err(|error| store_error(&self.label, error))?;
-        Ok(match (text, bytes) {
-            (Some(text), None) => Some(Body::Text(text.0)),
-            (None, Some(bytes)) => Some(Body::Bytes(bytes)),
-            _ => None,
-        })
+    pub(super) async fn load(&self, id: RowId, limits: &Limits) -> Result<Loaded, StoreError> {
+        let limit = i32::try_from(limits.payload).unwrap_or(i32::MAX);
+        let params: Params<'_> = &[(&id.0, Type::INT8), (&limit, Type::INT4)];
+        let rows = self.run(&self.statements.outbox.load, params).await?;
+        let Some(row) = rows.first() else { return Ok(Loaded::Gone) };
+        loaded(row, limit).map_err(|error| store_error(&self.label, error))
     }
 }
 
@@ -147,8 +148,21 @@ fn body(row: &Row) -> Result<Found, Error> {
         0 => Found::Body(Body::Text(String::new())),
         1 => Found::Body(Body::Text(row.try_get::<_, Loose>(12)?.0)),
         2 => Found::Body(Body::Bytes(row.try_get(13)?)),
-        shape if shape & 3 == 3 => Found::Unclear("the row has both payload and payload_bytes"),
+        shape if shape & 3 == 3 => Found::Unclear(BOTH),
         _ => Found::Large,
+    })
+}
+
+fn loaded(row: &Row, limit: i32) -> Result<Loaded, Error> {
+    let sizes: (Option<i32>, Option<i32>) = (row.try_get(0)?, row.try_get(1)?);
+    Ok(match sizes {
+        (Some(_), Some(_)) => Loaded::Unclear(BOTH),
+        (Some(bytes), None) | (None, Some(bytes)) if bytes > limit => {
+            Loaded::TooLarge { bytes: usize::try_from(bytes).unwrap_or_default() }
+        }
+        (Some(_), None) => Loaded::Body(Body::Text(row.try_get::<_, Loose>(2)?.0)),
+        (None, Some(_)) => Loaded::Body(Body::Bytes(row.try_get(3)?)),
+        (None, None) => Loaded::Body(Body::Text(String::new())),
     })
 }
 
@@ -159,11 +173,64 @@ pub(super) fn counted(number: i32) -> u32 {
 
 /// The rows come as they stand in the index. Nothing obliges the server to that, so it is checked.
 fn put_in_order(rows: &mut [Stored]) {
-    let in_order = rows.windows(2).all(|pair| match pair {
-        [one, next] => one.lane.is_none() || one.lane != next.lane || one.place() < next.place(),
-        _ => true,
+    // Where each source was last, for rows of several may come crosswise; and when, for what has none.
+    let mut places: HashMap<&str, Place> = HashMap::new();
+    let mut moment = None;
+    let in_order = rows.iter().all(|row| match &row.lane {
+        Some(lane) => places.insert(lane, row.place()).is_none_or(|before| before < row.place()),
+        None => moment.replace((row.due_at, row.id)) < Some((row.due_at, row.id)),
     });
     if !in_order {
-        rows.sort_by(|one, other| (&one.lane, one.place()).cmp(&(&other.lane, other.place())));
+        rows.sort_by(|one, other| match (&one.lane, &other.lane) {
+            (None, None) => (one.due_at, one.id).cmp(&(other.due_at, other.id)),
+            lanes => lanes.0.cmp(lanes.1).then_with(|| one.place().cmp(&other.place())),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::time::StoreTime;
+
+    use super::*;
+
+    fn row(lane: Option<&str>, version: i64, id: i64, due: i64) -> Stored {
+        Stored {
+            id: RowId(id),
+            message_id: String::new(),
+            lane: lane.map(str::to_owned),
+            source: None,
+            sequence: Sequence { version, index: 0 },
+            topic: String::new(),
+            kind: String::new(),
+            body: Found::Large,
+            content_type: None,
+            headers: None,
+            created_at: StoreTime::from_micros(0),
+            due_at: StoreTime::from_micros(due),
+            attempts: 0,
+            forgiven: 0,
+        }
+    }
+
+    fn ordered(mut rows: Vec<Stored>) -> Vec<i64> {
+        put_in_order(&mut rows);
+        rows.iter().map(|row| row.id.0).collect()
+    }
+
+    #[test]
+    fn a_source_out_of_order_is_found_also_when_its_rows_come_crosswise() {
+        let (a, b) = (Some("a"), Some("b"));
+        let crosswise = vec![row(a, 2, 1, 0), row(b, 1, 2, 0), row(a, 1, 3, 0), row(b, 2, 4, 0)];
+        assert_eq!(ordered(crosswise), [3, 1, 2, 4]);
+        let good = vec![row(b, 1, 2, 0), row(a, 1, 3, 0), row(b, 2, 4, 0), row(a, 2, 1, 0)];
+        assert_eq!(ordered(good), [2, 3, 4, 1], "what is in order stays as it came");
+    }
+
+    #[test]
+    fn what_has_no_source_goes_by_its_time() {
+        let rows =
+            vec![row(None, 9, 5, 30), row(Some("a"), 1, 1, 0), row(None, 0, 7, 10), row(None, 5, 6, 10)];
+        assert_eq!(ordered(rows), [6, 7, 5, 1]);
     }
 }

@@ -37,7 +37,7 @@ use tenure_core::contract::{EnqueueError, OutboxStore, Wakeup};
 use tenure_core::id::NodeName;
 use tenure_core::lease::Fence;
 use tenure_core::outbox::{
-    Body, Enqueued, Limits, Look, NewMessage, Outcome, Page, Recorded, Retention, RowId, Swept,
+    Enqueued, Limits, Loaded, Look, NewMessage, Outcome, Page, Recorded, Retention, RowId, Swept,
 };
 use tokio::time::timeout;
 
@@ -78,8 +78,8 @@ impl OutboxStore for PostgresStore {
         self.shared.look(look).await
     }
 
-    async fn load(&self, id: RowId) -> Result<Option<Body>, StoreError> {
-        self.shared.load(id).await
+    async fn load(&self, id: RowId, limits: &Limits) -> Result<Loaded, StoreError> {
+        self.shared.load(id, limits).await
     }
 
     async fn record(

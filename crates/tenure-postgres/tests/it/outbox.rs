@@ -151,7 +151,7 @@ async fn the_published_grants_are_enough() {
     let grants = format!(
         "CREATE ROLE {producer}; CREATE ROLE {relay}; CREATE ROLE {receiver};
          GRANT INSERT, SELECT ON {outbox} TO {producer}; GRANT INSERT ON {pending} TO {producer};
-         GRANT SELECT, INSERT, UPDATE ON {inbox} TO {receiver};
+         GRANT SELECT, INSERT ON {inbox} TO {receiver};
          GRANT SELECT, UPDATE ON {leases} TO {relay};
          GRANT SELECT, DELETE ON {outbox}, {attempts}, {inbox} TO {relay}; GRANT INSERT ON {attempts} TO {relay};
          GRANT UPDATE ON {inbox} TO {relay};
@@ -177,9 +177,12 @@ async fn the_published_grants_are_enough() {
     let inbox = store.inbox(Default::default()).unwrap();
     let consumer = tenure_core::outbox::Consumer::new("c").unwrap();
     let id = tenure_core::outbox::deterministic_id("s", 1, 0);
-    let _ = inbox.accept_on(&user, &consumer, id).await.unwrap();
-    let _ = inbox.accept_on(&user, &consumer, id).await.unwrap();
-    let _ = inbox.refuse_on(&user, &consumer, id, "no").await.unwrap();
+    use tenure_core::outbox::Accept;
+    assert_eq!(inbox.accept_on(&user, &consumer, id).await.unwrap(), Accept::Fresh);
+    assert_eq!(inbox.accept_on(&user, &consumer, id).await.unwrap(), Accept::Duplicate);
+    assert_eq!(inbox.refuse_on(&user, &consumer, id, "no").await.unwrap(), Accept::Duplicate);
+    let other = tenure_core::outbox::deterministic_id("s", 2, 0);
+    assert!(matches!(inbox.refuse_on(&user, &consumer, other, "no").await.unwrap(), Accept::Refused { .. }));
     // The relay and the operator, on connections of the store's own.
     let alter = format!("ALTER ROLE {relay} LOGIN");
     client.batch_execute(&alter).await.unwrap();
@@ -201,7 +204,7 @@ async fn the_published_grants_are_enough() {
     let now = Some(Duration::ZERO);
     let at_once = tenure_core::outbox::Retention { dispatched: now, inbox: now, ..Default::default() };
     let swept = worker.sweep(None, &at_once, None).await.unwrap();
-    assert_eq!((swept.dispatched, swept.inbox), (1, 1));
+    assert_eq!((swept.dispatched, swept.inbox), (1, 2));
     assert!(worker.listen().await.unwrap().is_some());
     drop(worker);
     let drop_roles =

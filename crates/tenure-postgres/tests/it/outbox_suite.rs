@@ -196,8 +196,13 @@ impl UserTransaction for Plain {
         self.inbox.accept_message_on(&self.client, consumer, message).await
     }
 
-    async fn refuse(&mut self, consumer: &Consumer, id: MessageId, reason: &str) -> Result<(), StoreError> {
-        self.inbox.refuse_on(&self.client, consumer, id, reason).await.map(drop)
+    async fn refuse(
+        &mut self,
+        consumer: &Consumer,
+        id: MessageId,
+        reason: &str,
+    ) -> Result<Accept, StoreError> {
+        self.inbox.refuse_on(&self.client, consumer, id, reason).await
     }
 
     async fn apply(&mut self, effect: &str) {
@@ -265,8 +270,8 @@ mod with_sqlx {
             consumer: &Consumer,
             id: MessageId,
             reason: &str,
-        ) -> Result<(), StoreError> {
-            self.inbox.refuse(&mut self.connection, consumer, id, reason).await.map(drop)
+        ) -> Result<Accept, StoreError> {
+            self.inbox.refuse(&mut self.connection, consumer, id, reason).await
         }
 
         async fn apply(&mut self, effect: &str) {

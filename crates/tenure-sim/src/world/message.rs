@@ -6,7 +6,7 @@ use std::time::Duration;
 use tenure_core::id::Unique;
 use tenure_core::lease::decide::TermError;
 use tenure_core::lease::{Acquire, Claim, Fence, FenceCheck, Flag, Grant, Release, Renew, Renewal};
-use tenure_core::outbox::{Body, Look, Message, Outcome, Page, Recorded, RowId, Swept, Verdict};
+use tenure_core::outbox::{Limits, Loaded, Look, Message, Outcome, Page, Recorded, RowId, Swept, Verdict};
 
 /// A call to the store.
 #[derive(Debug, Clone)]
@@ -27,7 +27,7 @@ pub(crate) enum Request {
     /// What is pending in the outbox.
     Look(Arc<Look>),
     /// A large payload.
-    Load(RowId),
+    Load(RowId, Limits),
     Record(Fence, Arc<[Outcome]>),
     /// One step of retention, from a row on.
     Sweep(Fence, Option<i64>),
@@ -67,7 +67,7 @@ impl Request {
             Self::Write(_) => Kind::Write,
             Self::Watch(_) => Kind::Watch,
             Self::Look(_) => Kind::Look,
-            Self::Load(_) => Kind::Load,
+            Self::Load(..) => Kind::Load,
             Self::Record(..) => Kind::Record,
             Self::Sweep(..) => Kind::Sweep,
             Self::Deliver(_) => Kind::Deliver,
@@ -96,7 +96,7 @@ pub(crate) enum Answer {
     /// The watched flag is down.
     Fallen,
     Page(Arc<Page>),
-    Body(Option<Body>),
+    Body(Loaded),
     Recorded(Recorded),
     Swept(Swept),
     /// The receiver's, one for each message.

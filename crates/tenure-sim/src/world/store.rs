@@ -53,7 +53,7 @@ impl Store {
             Request::Watch(flag) => return self.sessions.watch(who, flag),
             // The outbox and the receiver answer these.
             Request::Look(_)
-            | Request::Load(_)
+            | Request::Load(..)
             | Request::Record(..)
             | Request::Sweep(..)
             | Request::Deliver(_) => return None,

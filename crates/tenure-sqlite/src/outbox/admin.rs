@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::OutboxAdmin;
-use tenure_core::outbox::{Details, Filter, MessageId, Selection, Stats, Summary};
+use tenure_core::outbox::{Details, Filter, Selection, Stats, Summary};
 
 use super::dead::{self, Act};
 use super::{list, stats};
@@ -24,8 +24,8 @@ impl OutboxAdmin for SqliteStore {
         self.browse(move |snapshot| list::list(snapshot, &selection)).await
     }
 
-    async fn show(&self, id: &MessageId) -> Result<Option<Details>, StoreError> {
-        let id = *id;
+    async fn show(&self, id: &str) -> Result<Option<Details>, StoreError> {
+        let id = id.to_owned();
         self.browse(move |snapshot| list::show(snapshot, &id)).await
     }
 
@@ -34,24 +34,18 @@ impl OutboxAdmin for SqliteStore {
         self.browse(move |snapshot| dead::count(snapshot, &filter)).await
     }
 
-    async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<MessageId>, StoreError> {
+    async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
         self.act(Act::Retry, filter, by, limit).await
     }
 
-    async fn discard(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<MessageId>, StoreError> {
+    async fn discard(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
         self.act(Act::Discard, filter, by, limit).await
     }
 }
 
 impl SqliteStore {
     /// Does the same to all dead messages that fit, in small transactions.
-    async fn act(
-        &self,
-        act: Act,
-        filter: &Filter,
-        by: &str,
-        limit: u32,
-    ) -> Result<Vec<MessageId>, StoreError> {
+    async fn act(&self, act: Act, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
         let by = actor(by);
         let (mut changed, mut left, mut after) = (Vec::new(), limit, i64::MIN);
         while left > 0 {
@@ -59,14 +53,14 @@ impl SqliteStore {
             let found = self.browse(move |snapshot| dead::find(snapshot, &filter, after, batch)).await?;
             let Some(last) = found.last() else { break };
             after = *last;
-            let (ids, count) = self
+            let ids = self
                 .run(move |database| database.write(|writing| dead::act(writing, act, &by, &found)))
                 .await?;
             if matches!(act, Act::Retry) {
                 self.shared().bells.ring();
             }
+            left = left.saturating_sub(u32::try_from(ids.len()).unwrap_or(u32::MAX));
             changed.extend(ids);
-            left = left.saturating_sub(count);
         }
         Ok(changed)
     }

@@ -2,7 +2,7 @@
 //! anew in the writing transaction, so of two operators one changes a message and the other finds it changed.
 
 use rusqlite::{CachedStatement, OptionalExtension, Row, params};
-use tenure_core::outbox::{Filter, MessageId, State};
+use tenure_core::outbox::{Filter, State};
 
 use super::list::number_of;
 use super::text::Texts;
@@ -63,15 +63,10 @@ fn span(snapshot: &Snapshot<'_>, filter: &Filter) -> Result<Option<(i64, i64)>, 
     }
 }
 
-/// Changes those of these messages that are dead still, each with a line in the audit trail. Answers their ids, where
-/// they are such, and how many they were.
-pub(super) fn act(
-    writing: &Writing<'_>,
-    act: Act,
-    by: &str,
-    numbers: &[i64],
-) -> Result<(Vec<MessageId>, u32), Fault> {
-    let (mut ids, mut count) = (Vec::new(), 0);
+/// Changes those of these messages that are dead still, each with a line in the audit trail. Answers their
+/// ids.
+pub(super) fn act(writing: &Writing<'_>, act: Act, by: &str, numbers: &[i64]) -> Result<Vec<String>, Fault> {
+    let mut ids = Vec::new();
     for number in numbers {
         let Some(dead) = read(writing, *number)? else { continue };
         match act {
@@ -80,10 +75,9 @@ pub(super) fn act(
         }
         let detail = format!("{}/{}: {}", dead.topic, dead.kind, dead.reason.unwrap_or_default());
         writing.add_audit(by, act.action(), &dead.message_id, &detail)?;
-        count += 1;
-        ids.extend(dead.message_id.parse::<MessageId>());
+        ids.push(dead.message_id);
     }
-    Ok((ids, count))
+    Ok(ids)
 }
 
 fn retry(writing: &Writing<'_>, number: i64, attempts: i64) -> Result<(), Fault> {

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, params_from_iter};
+use rusqlite::{Connection, Row, params_from_iter};
 use tenure_core::contract::EnqueueError;
-use tenure_core::outbox::{Body, ENQUEUE_MAX, Enqueued, Limits, MessageError, MessageId, NewMessage};
+use tenure_core::outbox::{
+    Body, ENQUEUE_MAX, Enqueued, Existing, Limits, MessageError, MessageId, NewMessage,
+};
 use tenure_core::time::StoreTime;
 
 use super::statements::{ENQUEUE_PARAMETERS, OutboxStatements};
@@ -189,24 +191,38 @@ fn insert(
     if statement.execute(params_from_iter(values.row()))? == 1 {
         return Ok(Enqueued { id: values.id, fresh: true });
     }
-    let mut statement = connection.prepare_cached(&statements.differs)?;
-    let differs = statement.query_row(params_from_iter(values.row()), |row| row.get(0))?;
-    Ok(known(values.id, differs)?)
+    let mut statement = connection.prepare_cached(&statements.existing)?;
+    let existing = statement.query_row([&values.id_text], read_existing)?;
+    Ok(known(&values, &existing)?)
+}
+
+/// Reads the columns of `outbox_existing.sql`.
+fn read_existing(row: &Row<'_>) -> rusqlite::Result<Existing> {
+    let text = |at| row.get::<_, Option<Vec<u8>>>(at).map(text);
+    Ok(Existing {
+        source: text(0)?,
+        version: row.get(1)?,
+        index: row.get(2)?,
+        topic: text(3)?.unwrap_or_default(),
+        kind: text(4)?.unwrap_or_default(),
+        payload: text(5)?,
+        payload_bytes: row.get(6)?,
+        content_type: text(7)?,
+        headers: text(8)?,
+    })
+}
+
+/// A text as it was inserted. One that is not UTF-8 becomes what no message may hold, so it equals none.
+pub(super) fn text(bytes: Option<Vec<u8>>) -> Option<String> {
+    bytes.map(|bytes| String::from_utf8(bytes).unwrap_or_else(|_| "\0".into()))
 }
 
 /// What it means that a message is there already.
-pub(super) fn known(id: MessageId, differs: i64) -> Result<Enqueued, MessageError> {
-    let differs = match differs {
-        0 => return Ok(Enqueued { id, fresh: false }),
-        1 => "source",
-        2 => "sequence",
-        3 => "topic",
-        4 => "type",
-        5 => "payload",
-        6 => "content type",
-        _ => "headers",
-    };
-    Err(MessageError::Conflict { id, differs })
+pub(super) fn known(values: &Values<'_>, existing: &Existing) -> Result<Enqueued, MessageError> {
+    match values.message.differs_from(existing) {
+        None => Ok(Enqueued { id: values.id, fresh: false }),
+        Some(differs) => Err(MessageError::Conflict { id: values.id, differs }),
+    }
 }
 
 /// What is bound for a message.
@@ -240,7 +256,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// The parameters of `outbox_enqueue.sql` and `outbox_differs.sql`.
+    /// The parameters of `outbox_enqueue.sql`.
     fn row(&self) -> [ToSqlOutput<'_>; ENQUEUE_PARAMETERS] {
         let text =
             |text: Option<&'a str>| text.map_or(ValueRef::Null, |text| ValueRef::Text(text.as_bytes()));

@@ -5,12 +5,12 @@
 use std::collections::HashSet;
 
 use sqlx::query::Query;
-use sqlx::sqlite::{Sqlite, SqliteArguments};
+use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteRow};
 use sqlx::{Row, SqliteConnection};
 use tenure_core::contract::EnqueueError;
-use tenure_core::outbox::{Enqueued, NewMessage};
+use tenure_core::outbox::{Enqueued, Existing, NewMessage};
 
-use super::enqueue::{Outbox, Unsent, Values, check, known};
+use super::enqueue::{Outbox, Unsent, Values, check, known, text};
 use super::statements::ENQUEUE_CHUNK;
 use crate::fence::from_sqlx;
 use crate::statements::for_sqlx;
@@ -125,10 +125,26 @@ impl Outbox {
         transaction: &mut SqliteConnection,
         values: &Values<'_>,
     ) -> Result<Enqueued, Unsent> {
-        let query = bind(sqlx::query(for_sqlx(&self.statements().differs)), values);
+        let query = sqlx::query(for_sqlx(&self.statements().existing)).bind(values.id_text.clone());
         let row = query.fetch_one(transaction).await.map_err(from_sqlx)?;
-        Ok(known(values.id, row.try_get(0).map_err(from_sqlx)?)?)
+        Ok(known(values, &read_existing(&row).map_err(from_sqlx)?)?)
     }
+}
+
+/// Reads the columns of `outbox_existing.sql`.
+fn read_existing(row: &SqliteRow) -> Result<Existing, sqlx::Error> {
+    let text = |at: usize| row.try_get::<Option<Vec<u8>>, _>(at).map(text);
+    Ok(Existing {
+        source: text(0)?,
+        version: row.try_get(1)?,
+        index: row.try_get(2)?,
+        topic: text(3)?.unwrap_or_default(),
+        kind: text(4)?.unwrap_or_default(),
+        payload: text(5)?,
+        payload_bytes: row.try_get(6)?,
+        content_type: text(7)?,
+        headers: text(8)?,
+    })
 }
 
 async fn run(transaction: &mut SqliteConnection, statement: &'static str) -> Result<(), Unsent> {
@@ -136,7 +152,7 @@ async fn run(transaction: &mut SqliteConnection, statement: &'static str) -> Res
     Ok(())
 }
 
-/// Binds the parameters of `outbox_enqueue.sql` and `outbox_differs.sql`.
+/// Binds the parameters of `outbox_enqueue.sql`.
 fn bind<'q>(
     query: Query<'q, Sqlite, SqliteArguments>,
     values: &Values<'_>,

@@ -1,9 +1,7 @@
 //! Messages for people to see.
 
 use rusqlite::{OptionalExtension, Row, params};
-use tenure_core::outbox::{
-    Attempt, Details, Kind, LIST_MAX, MessageId, RowId, Selection, Sequence, State, Summary,
-};
+use tenure_core::outbox::{Attempt, Details, Kind, LIST_MAX, RowId, Selection, Sequence, State, Summary};
 use tenure_core::time::StoreTime;
 
 use super::look::count;
@@ -42,7 +40,7 @@ pub(super) fn list(snapshot: &Snapshot<'_>, selection: &Selection) -> Result<Vec
 }
 
 /// All about one message.
-pub(super) fn show(snapshot: &Snapshot<'_>, id: &MessageId) -> Result<Option<Details>, Fault> {
+pub(super) fn show(snapshot: &Snapshot<'_>, id: &str) -> Result<Option<Details>, Fault> {
     let Some(number) = number_of(snapshot, id)? else { return Ok(None) };
     let nothing: Option<String> = None;
     let mut statement = snapshot.prepare(&snapshot.outbox().list)?;
@@ -67,9 +65,9 @@ pub(super) fn show(snapshot: &Snapshot<'_>, id: &MessageId) -> Result<Option<Det
 }
 
 /// The number of the message with this id.
-pub(super) fn number_of(snapshot: &Snapshot<'_>, id: &MessageId) -> Result<Option<i64>, Fault> {
+pub(super) fn number_of(snapshot: &Snapshot<'_>, id: &str) -> Result<Option<i64>, Fault> {
     let mut statement = snapshot.prepare(&snapshot.outbox().number)?;
-    Ok(statement.query_row([id.to_string()], |row| row.get(0)).optional()?)
+    Ok(statement.query_row([id], |row| row.get(0)).optional()?)
 }
 
 /// Reads the columns of `outbox_columns.sql`.

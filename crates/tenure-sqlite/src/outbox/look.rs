@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use rusqlite::{CachedStatement, OptionalExtension, Params, Row, params};
 use tenure_core::outbox::{
-    Body, Discover, Found, LaneLook, Look, Page, RowId, Sequence, Stored, UnorderedLook,
+    Body, Discover, Found, LaneLook, Limits, Loaded, Look, Page, RowId, Sequence, Stored, UnorderedLook,
 };
 use tenure_core::time::StoreTime;
 
@@ -35,19 +35,27 @@ pub(super) fn look(snapshot: &Snapshot<'_>, look: &Look) -> Result<Page, Fault> 
     Ok(page)
 }
 
-/// The payload of one row, if it has exactly one.
-pub(super) fn load(snapshot: &Snapshot<'_>, id: RowId) -> Result<Option<Body>, Fault> {
+/// The payload of one row, unless it is above the limit.
+pub(super) fn load(snapshot: &Snapshot<'_>, id: RowId, limits: &Limits) -> Result<Loaded, Fault> {
+    let limit = i64::try_from(limits.payload).unwrap_or(i64::MAX);
     let mut statement = snapshot.prepare(&snapshot.outbox().load)?;
-    let read = |row: &Row<'_>| -> rusqlite::Result<Option<Body>> {
-        let mut texts = Texts::of(row);
-        let (text, bytes) = (texts.maybe(0)?, row.get::<_, Option<Vec<u8>>>(1)?);
-        Ok(match (text, bytes) {
-            (Some(text), None) if !texts.garbled => Some(Body::Text(text)),
-            (None, Some(bytes)) => Some(Body::Bytes(bytes)),
-            _ => None,
+    let read = |row: &Row<'_>| -> rusqlite::Result<Loaded> {
+        let sizes: (Option<i64>, Option<i64>) = (row.get(0)?, row.get(1)?);
+        Ok(match sizes {
+            (Some(_), Some(_)) => Loaded::Unclear(BOTH),
+            (Some(bytes), None) | (None, Some(bytes)) if bytes > limit => {
+                Loaded::TooLarge { bytes: usize::try_from(bytes).unwrap_or_default() }
+            }
+            (Some(_), None) => {
+                let mut texts = Texts::of(row);
+                let text = texts.of_column(2)?;
+                if texts.garbled { Loaded::Unclear(GARBLED) } else { Loaded::Body(Body::Text(text)) }
+            }
+            (None, Some(_)) => Loaded::Body(Body::Bytes(row.get(3)?)),
+            (None, None) => Loaded::Body(Body::Text(String::new())),
         })
     };
-    Ok(statement.query_row([id.0], read).optional()?.flatten())
+    Ok(statement.query_row(params![id.0, limit], read).optional()?.unwrap_or(Loaded::Gone))
 }
 
 fn look_at_lanes(snapshot: &Snapshot<'_>, looks: &[LaneLook], page: &mut Page) -> Result<(), Fault> {

@@ -14,7 +14,7 @@ pub(crate) struct OutboxStatements {
     /// The same for [`ENQUEUE_CHUNK`] messages; returns the ids of those that were inserted.
     #[cfg_attr(not(feature = "sqlx"), allow(dead_code))]
     pub(crate) enqueue_chunk: String,
-    pub(crate) differs: String,
+    pub(crate) existing: String,
     pub(crate) pending_any: String,
     pub(crate) lane_head: String,
     pub(crate) lane_same: String,
@@ -66,7 +66,7 @@ impl OutboxStatements {
         Self {
             enqueue_chunk: chunk(&enqueue),
             enqueue,
-            differs: fill(include_str!("../../sql/outbox_differs.sql")),
+            existing: fill(include_str!("../../sql/outbox_existing.sql")),
             pending_any: fill(include_str!("../../sql/pending_any.sql")),
             lane_head: pending(include_str!("../../sql/lane_head.sql")),
             lane_same: pending(include_str!("../../sql/lane_same.sql")),

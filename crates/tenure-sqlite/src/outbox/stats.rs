@@ -1,6 +1,5 @@
 //! The outbox in numbers.
 
-use rusqlite::OptionalExtension;
 use tenure_core::outbox::Stats;
 use tenure_core::time::StoreTime;
 
@@ -17,10 +16,8 @@ pub(super) fn stats(snapshot: &Snapshot<'_>) -> Result<Stats, Fault> {
         .query_row([now.as_micros()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
     let (dead, discarded): (i64, i64) =
         snapshot.prepare(&statements.stats_dead)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let oldest: Option<i64> = snapshot
-        .prepare(&statements.stats_oldest)?
-        .query_row([now.as_micros()], |row| row.get(0))
-        .optional()?;
+    let oldest: Option<i64> =
+        snapshot.prepare(&statements.stats_oldest)?.query_row([now.as_micros()], |row| row.get(0))?;
     let number = |number: i64| u64::try_from(number).unwrap_or_default();
     Ok(Stats {
         pending: number(pending),
@@ -29,6 +26,7 @@ pub(super) fn stats(snapshot: &Snapshot<'_>) -> Result<Stats, Fault> {
         dead: number(dead),
         discarded: number(discarded),
         dispatched: number(total - pending - dead - discarded),
+        dispatched_is_estimate: false,
         halted_sources: number(halted),
         lag: oldest.map(|oldest| StoreTime::from_micros(oldest).until(now)),
     })

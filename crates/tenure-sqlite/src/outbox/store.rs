@@ -8,7 +8,7 @@ use tenure_core::contract::{EnqueueError, OutboxStore, Wakeup};
 use tenure_core::id::NodeName;
 use tenure_core::lease::Fence;
 use tenure_core::outbox::{
-    Body, Enqueued, Limits, Look, NewMessage, Outcome, Page, Recorded, Retention, RowId, Swept,
+    Enqueued, Limits, Loaded, Look, NewMessage, Outcome, Page, Recorded, Retention, RowId, Swept,
 };
 
 use super::{enqueue, look, record, sweep};
@@ -38,8 +38,9 @@ impl OutboxStore for SqliteStore {
         self.read(move |snapshot| look::look(snapshot, &look)).await
     }
 
-    async fn load(&self, id: RowId) -> Result<Option<Body>, StoreError> {
-        self.read(move |snapshot| look::load(snapshot, id)).await
+    async fn load(&self, id: RowId, limits: &Limits) -> Result<Loaded, StoreError> {
+        let limits = *limits;
+        self.read(move |snapshot| look::load(snapshot, id, &limits)).await
     }
 
     async fn record(

@@ -267,3 +267,20 @@ mod on_sqlx {
         assert_eq!(count(&file, "outbox_pending"), 151);
     }
 }
+
+/// What a foreign program inserts is due at once: its time is never ahead of the clock that the relay reads.
+#[tokio::test]
+async fn a_plain_insert_is_never_created_in_the_future() {
+    let file = SqliteFile::start().await;
+    let connection = file.raw();
+    let clock = || {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        i64::try_from(since.as_micros()).unwrap()
+    };
+    let insert = "insert into tenure_outbox (topic, type) values ('t', 'k') returning created_at";
+    for _ in 0..500 {
+        let before = clock();
+        let created: i64 = connection.query_row(insert, [], |row| row.get(0)).unwrap();
+        assert!(created <= clock() && created > before - 1_000, "{before} {created}");
+    }
+}

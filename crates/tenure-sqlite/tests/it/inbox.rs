@@ -99,10 +99,13 @@ async fn s56_what_was_refused_is_refused_again_with_the_same_words() {
     let mut connection = file.raw();
     let transaction = connection.transaction().unwrap();
     assert_eq!(inbox.accept_in(&transaction, &consumer(), id(1)).unwrap(), Accept::Fresh);
-    inbox.refuse_in(&transaction, &consumer(), id(1), "no such\0order").unwrap();
-    inbox.refuse_in(&transaction, &consumer(), id(1), "another reason").unwrap();
-    transaction.commit().unwrap();
+    transaction.rollback().unwrap();
+    let transaction = connection.transaction().unwrap();
     let refused = Accept::Refused { reason: "no such\u{fffd}order".into() };
+    let refuse = |reason| inbox.refuse_in(&transaction, &consumer(), id(1), reason).unwrap();
+    assert_eq!(refuse("no such\0order"), refused);
+    assert_eq!(refuse("another reason"), refused);
+    transaction.commit().unwrap();
     assert_eq!(receive(&mut connection, &inbox, id(1)), refused);
     assert_eq!(effects(&file), 0);
 }
@@ -123,12 +126,10 @@ async fn s57_another_content_under_the_same_id_is_told() {
     // The attempt and the term are no content.
     assert_eq!(accept(&Message { attempt: 7, term: Some(3), ..first.clone() }), Accept::Duplicate);
     assert_eq!(accept(&Message { topic: "other".into(), ..first.clone() }), Accept::Differs);
-    inbox.refuse_in(&transaction, &consumer(), first.id, "no").unwrap();
-    assert_eq!(accept(&Message { topic: "other".into(), ..first.clone() }), Accept::Differs);
-    assert_eq!(accept(&first), Accept::Refused { reason: "no".into() });
     // By its id alone, nothing is known of its content.
-    let refused = inbox.accept_in(&transaction, &consumer(), first.id).unwrap();
-    assert!(matches!(refused, Accept::Refused { .. }));
+    assert_eq!(inbox.accept_in(&transaction, &consumer(), first.id).unwrap(), Accept::Duplicate);
+    let refused = inbox.refuse_in(&transaction, &consumer(), first.id, "no").unwrap();
+    assert_eq!(refused, Accept::Duplicate, "it took effect");
 }
 
 #[tokio::test]
@@ -144,7 +145,7 @@ async fn s58_a_duplicate_sends_nothing_a_second_time() {
         transaction.commit().unwrap();
     }
     assert_eq!(look(&store).await.rows.len(), 1);
-    store.load(only(&store).await.id).await.unwrap();
+    store.load(only(&store).await.id, &Limits::default()).await.unwrap();
 }
 
 #[cfg(feature = "sqlx")]
@@ -174,7 +175,11 @@ async fn s53_s56_s57_the_same_on_a_connection_of_sqlx() {
     let mut transaction = connection.begin().await.unwrap();
     let other = Message { topic: "other".into(), ..first.clone() };
     assert_eq!(inbox.accept_message(&mut transaction, &consumer(), &other).await.unwrap(), Accept::Differs);
-    inbox.refuse(&mut transaction, &consumer(), id(5), "no").await.unwrap();
-    let refused = inbox.accept(&mut transaction, &consumer(), id(5)).await.unwrap();
-    assert_eq!(refused, Accept::Refused { reason: "no".into() });
+    let refused = Accept::Refused { reason: "no".into() };
+    for reason in ["no", "another reason"] {
+        assert_eq!(inbox.refuse(&mut transaction, &consumer(), id(5), reason).await.unwrap(), refused);
+    }
+    assert_eq!(inbox.accept(&mut transaction, &consumer(), id(5)).await.unwrap(), refused);
+    let late = inbox.refuse(&mut transaction, &consumer(), first.id, "no").await.unwrap();
+    assert_eq!(late, Accept::Duplicate);
 }

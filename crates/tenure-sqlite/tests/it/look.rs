@@ -6,7 +6,7 @@ use rusqlite::params;
 use rusqlite::types::Value;
 use tenure_core::contract::OutboxStore;
 use tenure_core::outbox::{
-    Body, Discover, Found, LaneLook, Limits, Look, NewMessage, RowId, Stored, UnorderedLook, decode,
+    Body, Discover, Found, LaneLook, Limits, Loaded, Look, NewMessage, RowId, Stored, UnorderedLook, decode,
 };
 use tenure_sqlite::SqliteStore;
 
@@ -158,9 +158,10 @@ async fn large_payloads_are_loaded_on_their_own() {
     assert_eq!(rows[0].body, Found::Body(Body::Text("x".repeat(sizes[0]))));
     assert_eq!(rows[1].body, Found::Body(Body::Bytes(vec![7; sizes[0]])));
     assert_eq!((&rows[2].body, &rows[3].body), (&Found::Large, &Found::Large));
-    assert_eq!(store.load(rows[2].id).await.unwrap(), Some(Body::Text("x".repeat(sizes[1]))));
-    assert_eq!(store.load(rows[3].id).await.unwrap(), Some(Body::Bytes(vec![7; sizes[1]])));
-    assert_eq!(store.load(RowId(99)).await.unwrap(), None);
+    let load = async |id| store.load(id, &Limits::default()).await.unwrap();
+    assert_eq!(load(rows[2].id).await, Loaded::Body(Body::Text("x".repeat(sizes[1]))));
+    assert_eq!(load(rows[3].id).await, Loaded::Body(Body::Bytes(vec![7; sizes[1]])));
+    assert_eq!(load(RowId(99)).await, Loaded::Gone);
 }
 
 /// One bad row of each kind, the reason why it is parked, and a good row behind them.

@@ -18,6 +18,10 @@ fn audit(file: &SqliteFile) -> Vec<(String, String, String, String)> {
 }
 
 /// `count` messages, all dead.
+fn texts(ids: &[MessageId]) -> Vec<String> {
+    ids.iter().map(ToString::to_string).collect()
+}
+
 async fn dead_ones(store: &SqliteStore, count: usize) -> Vec<MessageId> {
     let ids = send(store, &vec![from("a"); count]).await;
     let rows = look(store).await.rows;
@@ -36,19 +40,19 @@ async fn s51_of_two_operators_each_message_is_changed_by_one_with_one_line() {
     let (ann, bob) = (ann.unwrap(), bob.unwrap());
     let mut changed = [ann.clone(), bob.clone()].concat();
     changed.sort();
-    let mut expected = ids.clone();
+    let mut expected = texts(&ids);
     expected.sort();
     assert_eq!(changed, expected);
     let lines = audit(&file);
     assert_eq!(lines.len(), 500);
     for (actor, action, subject, detail) in &lines {
-        let by_ann = ann.iter().any(|id| id.to_string() == *subject);
+        let by_ann = ann.iter().any(|id| id == subject);
         let expected = if by_ann { ("ann", "outbox retry") } else { ("bob", "outbox discard") };
         assert_eq!((actor.as_str(), action.as_str()), expected);
         assert_eq!(detail, "orders/OrderPlaced: rejected 1");
     }
     for id in &ann {
-        assert_eq!(state(&one, id).await, State::Pending);
+        assert_eq!(state(&one, &id.parse().unwrap()).await, State::Pending);
     }
     assert_eq!(one.stats().await.unwrap().discarded, bob.len() as u64);
     assert_eq!(one.count_dead(&all).await.unwrap(), 0);
@@ -67,7 +71,7 @@ async fn a_retry_has_a_full_budget_and_its_numbers_go_on() {
     let row = only(&store).await;
     assert_eq!((row.attempts, row.forgiven), (2, 2));
     record(&store, &[done(row.id, 3)]).await;
-    let shown = store.show(&ids[0]).await.unwrap().unwrap();
+    let shown = store.show(&ids[0].to_string()).await.unwrap().unwrap();
     assert_eq!(shown.attempts.iter().map(|made| made.number).collect::<Vec<_>>(), [1, 2, 3]);
 }
 
@@ -90,8 +94,8 @@ async fn filters_pick_and_limits_bound() {
         (by(|filter| filter.source = Some("a".into())), 3),
         (by(|filter| filter.source = Some("b".into())), 0),
         (by(|filter| filter.kind = Some("other".into())), 0),
-        (Filter { id: Some(ids[1]), ..Filter::default() }, 1),
-        (Filter { id: Some(MessageId::new(Default::default())), ..Filter::default() }, 0),
+        (Filter { id: Some(ids[1].to_string()), ..Filter::default() }, 1),
+        (Filter { id: Some("seven".into()), ..Filter::default() }, 0),
     ];
     for (filter, expected) in counts {
         assert_eq!(store.count_dead(&filter).await.unwrap(), expected, "{filter:?}");
@@ -99,8 +103,8 @@ async fn filters_pick_and_limits_bound() {
             assert!(store.retry(&filter, "ann", 9).await.unwrap().is_empty());
         }
     }
-    assert_eq!(store.retry(&Filter::default(), "ann", 0).await.unwrap(), []);
-    assert_eq!(store.discard(&Filter::default(), "ann", 2).await.unwrap(), ids[..2]);
+    assert!(store.retry(&Filter::default(), "ann", 0).await.unwrap().is_empty());
+    assert_eq!(store.discard(&Filter::default(), "ann", 2).await.unwrap(), texts(&ids[..2]));
     assert_eq!(store.count_dead(&Filter::default()).await.unwrap(), 1);
 }
 
@@ -120,7 +124,7 @@ async fn lists_show_every_state_the_newest_first_and_page_by_page() {
         ],
     )
     .await;
-    let third = Filter { id: Some(ids[2]), ..Filter::default() };
+    let third = Filter { id: Some(ids[2].to_string()), ..Filter::default() };
     store.discard(&third, "ann", 1).await.unwrap();
     let listed = async |state, before, limit| -> Vec<MessageId> {
         let filter = Filter { state, ..Filter::default() };
@@ -195,7 +199,10 @@ async fn what_has_no_proper_id_is_discarded_with_the_rest() {
     let ids = send(&store, &[message("1")]).await;
     let rows = look(&store).await.rows;
     record(&store, &[dead(rows[0].id, 1, true), dead(rows[1].id, 1, true)]).await;
-    assert_eq!(store.discard(&Filter::default(), "ann", 9).await.unwrap(), ids);
+    assert_eq!(
+        store.discard(&Filter::default(), "ann", 9).await.unwrap(),
+        ["7".to_owned(), ids[0].to_string()]
+    );
     assert_eq!(audit(&file).len(), 2);
     assert_eq!(store.stats().await.unwrap().discarded, 2);
     assert_eq!(summary(&store, &ids[0]).await.state, State::Discarded);

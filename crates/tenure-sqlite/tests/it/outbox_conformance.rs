@@ -1,4 +1,4 @@
-//! The outbox part of the conformance suite on a file, with transactions of rusqlite as its users have them.
+//! The outbox part of the conformance suite on a file, with transactions of rusqlite and of sqlx as its users have them.
 
 use std::sync::Arc;
 
@@ -114,7 +114,12 @@ impl UserTransaction for SqliteUser {
         self.inbox.accept_message_in(&self.connection, consumer, message)
     }
 
-    async fn refuse(&mut self, consumer: &Consumer, id: MessageId, reason: &str) -> Result<(), StoreError> {
+    async fn refuse(
+        &mut self,
+        consumer: &Consumer,
+        id: MessageId,
+        reason: &str,
+    ) -> Result<Accept, StoreError> {
         self.inbox.refuse_in(&self.connection, consumer, id, reason)
     }
 
@@ -132,4 +137,129 @@ impl UserTransaction for SqliteUser {
     }
 }
 
-tenure_conformance::outbox_suite!(async { SqliteFile::start().await });
+mod with_rusqlite {
+    tenure_conformance::outbox_suite!(async { crate::backend::SqliteFile::start().await });
+}
+
+#[cfg(feature = "sqlx")]
+mod with_sqlx {
+    use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
+    use sqlx::{Sqlite, Transaction, query, raw_sql};
+    use tenure_conformance::{Backend, Need};
+    use tenure_core::contract::{LeaseAdmin, LeaseStore};
+
+    use super::*;
+
+    tenure_conformance::outbox_suite!(async { OnSqlx(SqliteFile::start().await) });
+
+    /// The same file, whose user has connections of sqlx.
+    struct OnSqlx(SqliteFile);
+
+    #[async_trait]
+    impl Backend for OnSqlx {
+        async fn store(&self) -> Arc<dyn LeaseStore> {
+            self.0.store().await
+        }
+
+        async fn admin(&self) -> Option<Arc<dyn LeaseAdmin>> {
+            self.0.admin().await
+        }
+
+        fn promises(&self) -> &'static [Need] {
+            &[Need::Admin, Need::Wakeup]
+        }
+    }
+
+    #[async_trait]
+    impl OutboxBackend for OnSqlx {
+        async fn outbox(&self) -> Arc<dyn OutboxStore> {
+            self.0.outbox().await
+        }
+
+        async fn outbox_admin(&self) -> Arc<dyn OutboxAdmin> {
+            self.0.outbox_admin().await
+        }
+
+        async fn begin(&self) -> Box<dyn UserTransaction> {
+            let store = self.0.connect().await;
+            let (outbox, inbox) = (store.outbox(), store.inbox(InboxSettings::default()).unwrap());
+            let options = SqliteConnectOptions::new().filename(self.0.path());
+            let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await.unwrap();
+            raw_sql("create table if not exists effects (what text)").execute(&pool).await.unwrap();
+            let transaction = pool.begin_with("BEGIN IMMEDIATE").await.unwrap();
+            Box::new(SqlxUser { transaction, outbox, inbox })
+        }
+
+        async fn insert_plain(&self, row: PlainRow) -> Result<(), String> {
+            self.0.insert_plain(row).await
+        }
+
+        async fn effects(&self) -> Vec<String> {
+            self.0.effects().await
+        }
+
+        async fn audit(&self) -> Vec<AuditLine> {
+            self.0.audit().await
+        }
+
+        async fn attempt_rows(&self) -> u64 {
+            self.0.attempt_rows().await
+        }
+
+        fn writes_at_once(&self) -> bool {
+            false
+        }
+    }
+
+    /// An open transaction of sqlx.
+    struct SqlxUser {
+        transaction: Transaction<'static, Sqlite>,
+        outbox: Outbox,
+        inbox: Inbox,
+    }
+
+    #[async_trait]
+    impl UserTransaction for SqlxUser {
+        async fn enqueue(&mut self, messages: &[NewMessage]) -> Result<Vec<Enqueued>, EnqueueError> {
+            match messages {
+                [message] => Ok(vec![self.outbox.enqueue(&mut self.transaction, message).await?]),
+                _ => self.outbox.enqueue_all(&mut self.transaction, messages).await,
+            }
+        }
+
+        async fn accept(&mut self, consumer: &Consumer, id: MessageId) -> Result<Accept, StoreError> {
+            self.inbox.accept(&mut self.transaction, consumer, id).await
+        }
+
+        async fn accept_message(
+            &mut self,
+            consumer: &Consumer,
+            message: &Message,
+        ) -> Result<Accept, StoreError> {
+            self.inbox.accept_message(&mut self.transaction, consumer, message).await
+        }
+
+        async fn refuse(
+            &mut self,
+            consumer: &Consumer,
+            id: MessageId,
+            reason: &str,
+        ) -> Result<Accept, StoreError> {
+            self.inbox.refuse(&mut self.transaction, consumer, id, reason).await
+        }
+
+        async fn apply(&mut self, effect: &str) {
+            let effect = query("insert into effects (what) values (?1)").bind(effect.to_owned());
+            effect.execute(&mut *self.transaction).await.unwrap();
+        }
+
+        async fn commit(self: Box<Self>) -> Result<(), StoreError> {
+            self.transaction.commit().await.unwrap();
+            Ok(())
+        }
+
+        async fn rollback(self: Box<Self>) {
+            self.transaction.rollback().await.unwrap();
+        }
+    }
+}

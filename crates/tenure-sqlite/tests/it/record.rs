@@ -19,7 +19,7 @@ async fn under(store: &SqliteStore, grant: &Grant, outcomes: &[Outcome]) -> Reco
 }
 
 async fn details(store: &SqliteStore, id: &MessageId) -> Details {
-    store.show(id).await.unwrap().unwrap()
+    store.show(&id.to_string()).await.unwrap().unwrap()
 }
 
 #[tokio::test]
@@ -126,12 +126,12 @@ async fn s45_a_dead_message_halts_its_source_until_an_operator_has_decided() {
         // It is dead, so nothing more is recorded of it.
         assert!(record(&store, &[done(head.id, 2)]).await.is_empty());
 
-        let filter = Filter { id: Some(ids[0]), ..Filter::default() };
+        let filter = Filter { id: Some(ids[0].to_string()), ..Filter::default() };
         let changed = match decision {
             "retry" => store.retry(&filter, "ann", 9).await.unwrap(),
             _ => store.discard(&filter, "ann", 9).await.unwrap(),
         };
-        assert_eq!(changed, [ids[0]]);
+        assert_eq!(changed, [ids[0].to_string()]);
         let rows = look(&store).await.rows;
         let lane: Vec<_> = rows.iter().filter(|row| row.lane.as_deref() == Some("a")).collect();
         assert_eq!(lane.len(), if decision == "retry" { 2 } else { 1 });

@@ -56,7 +56,7 @@ async fn s50_only_what_is_finished_is_deleted() {
         ],
     )
     .await;
-    store.discard(&Filter { id: Some(ids[2]), ..Filter::default() }, "ann", 1).await.unwrap();
+    store.discard(&Filter { id: Some(ids[2].to_string()), ..Filter::default() }, "ann", 1).await.unwrap();
     // By default, the dead are kept for ever, and the rest for a month.
     assert_eq!(sweep(&store, None, &Retention::default()).await.0, Swept::default());
 

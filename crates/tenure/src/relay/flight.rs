@@ -21,6 +21,10 @@ use crate::stop::Stop;
 
 /// After this long a flight lands with what it has, so that outcomes are recorded and others have their turn.
 const LANDS_AFTER: Duration = Duration::from_millis(20);
+/// A batch ends at this size, however few messages it has: many flights hold one each.
+const BATCH_BYTES: usize = 1024 * 1024;
+/// How often it is looked whether everything has landed.
+const EMPTY_EVERY: Duration = Duration::from_millis(20);
 /// How long to wait after a payload could not be loaded.
 const LOAD_AGAIN_AFTER: Duration = Duration::from_millis(200);
 
@@ -34,6 +38,8 @@ pub(super) struct Airport {
     pub(super) closing: Stop,
     /// Deliveries whose deadline has passed, and which go on by themselves.
     pub(super) overdue: Arc<AtomicUsize>,
+    /// Flights that have not landed.
+    pub(super) in_air: AtomicUsize,
 }
 
 /// What came of a flight.
@@ -50,7 +56,21 @@ impl Airport {
         !self.closing.is_stopped() && self.lease.as_ref().is_none_or(Lease::check_alive)
     }
 
+    /// Waits until nothing is in the air any more.
+    pub(super) async fn empty(&self) {
+        while self.in_air.load(Ordering::Relaxed) + self.overdue.load(Ordering::Relaxed) > 0 {
+            tokio::time::sleep(EMPTY_EVERY).await;
+        }
+    }
+
     pub(super) async fn fly(&self, flight: Flight) -> Landed {
+        self.in_air.fetch_add(1, Ordering::Relaxed);
+        let landed = self.fly_there(flight).await;
+        self.in_air.fetch_sub(1, Ordering::Relaxed);
+        landed
+    }
+
+    async fn fly_there(&self, flight: Flight) -> Landed {
         let Flight { lane, rows } = flight;
         if self.shared.sink.batch_size() > 1 {
             return self.fly_as_batches(lane, rows).await;
@@ -93,15 +113,19 @@ impl Airport {
             if !self.is_open() {
                 break;
             }
-            let mut going = Vec::new();
-            let mut stays = None;
+            let mut going: Vec<(Landing, Message)> = Vec::new();
+            let (mut stays, mut bytes) = (None, 0);
             while going.len() < size
+                && bytes < BATCH_BYTES
                 && let Some(row) = rows.next()
             {
                 let (id, attempt, forgiven) = (row.id, row.attempts.saturating_add(1), row.forgiven);
                 let landing = |verdict| Landing { id, attempt, forgiven, verdict, took: Duration::ZERO };
                 match self.ready(row).await {
-                    Ready::Message(message) => going.push((landing(Verdict::Withheld), message)),
+                    Ready::Message(message) => {
+                        bytes += message.body.as_bytes().len();
+                        going.push((landing(Verdict::Withheld), message));
+                    }
                     Ready::Verdict(verdict) => {
                         // What is before it goes first; this one lands in its place.
                         stays = Some(Ok(landing(verdict)));
@@ -160,7 +184,8 @@ impl Airport {
 
     async fn deliver(&self, message: Message) -> Verdict {
         let sink: Arc<dyn Sink> = self.shared.sink.clone();
-        let span = tracing::debug_span!("tenure.outbox.dispatch", id = %message.id, attempt = message.attempt);
+        let span =
+            tracing::debug_span!("tenure.outbox.dispatch", id = %message.id, attempt = message.attempt);
         let delivery = async move { sink.deliver(&message).await }.instrument(span);
         self.in_time(delivery, |verdict| verdict).await
     }
@@ -184,7 +209,12 @@ impl Airport {
             Ok(None) => instead(Verdict::transient("the sink panicked")),
             Err(_) => {
                 let overdue = self.overdue.clone();
-                overdue.fetch_add(1, Ordering::Relaxed);
+                if overdue.fetch_add(1, Ordering::Relaxed) + 1 == self.shared.settings.concurrency {
+                    tracing::error!(
+                        "as many deliveries as may be under way at once go on past their deadline; nothing more is \
+                         delivered before one of them ends: the sink hangs"
+                    );
+                }
                 tokio::spawn(async move {
                     guarded.await;
                     overdue.fetch_sub(1, Ordering::Relaxed);
@@ -197,8 +227,12 @@ impl Airport {
 
     async fn ready(&self, mut row: Stored) -> Ready {
         if matches!(row.body, Found::Large) {
-            match self.shared.store.load(row.id).await {
-                Ok(Some(body)) => row.body = Found::Body(body),
+            let limits = &self.shared.settings.limits;
+            match self.shared.store.load(row.id, limits).await.map(|loaded| loaded.read(limits)) {
+                Ok(Some(Ok(body))) => row.body = Found::Body(body),
+                Ok(Some(Err(poison))) => {
+                    return Ready::Verdict(Verdict::Poison { reason: poison.to_string() });
+                }
                 // The row is gone: someone else has settled it.
                 Ok(None) => return Ready::Verdict(Verdict::Withheld),
                 Err(error) => {

@@ -42,20 +42,24 @@ mod status;
 mod sweeper;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tenure_core::StoreError;
 use tenure_core::contract::{OutboxStore, Sink};
 use tenure_core::id::NodeName;
 use tenure_core::lease::SettingsError;
-use tenure_core::outbox::{RelaySettings, Retention};
+use tenure_core::outbox::{InboxSettings, RelaySettings, Retention};
 use tokio::sync::Notify;
 
 use self::office::{Ended, Office};
-pub use self::status::{RelayStatus, Role};
 use self::status::Gauge;
+pub use self::status::{RelayStatus, Role};
 use crate::error::LeaseError;
 use crate::lease::Lease;
 use crate::stop::Stop;
+
+/// How long a relay that was deposed waits before it stands by again.
+const AFTER_DEPOSED: Duration = Duration::from_millis(200);
 
 /// A relay could not go on.
 #[derive(Debug, thiserror::Error)]
@@ -70,6 +74,12 @@ pub enum RelayError {
     /// The store refuses, and waiting would not mend it.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Nothing can be delivered to the sink any more.
+    #[error("nothing more can be delivered: {reason}")]
+    SinkGone {
+        /// Why.
+        reason: String,
+    },
 }
 
 /// Delivers what was committed. Clones are the same relay.
@@ -117,8 +127,12 @@ impl Relay {
     }
 
     /// Deletes what is old enough, while it works.
+    ///
+    /// Refuses to let inboxes forget a message that this relay may still deliver again.
     pub fn with_retention(mut self, retention: Retention) -> Result<Self, RelayError> {
         retention.validate()?;
+        let RelaySettings { retry, deadline, .. } = self.shared.settings;
+        retention.inbox.map_or(Ok(()), |keep| InboxSettings { keep, retry, deadline }.validate())?;
         self.retention = Some(retention);
         Ok(self)
     }
@@ -147,26 +161,42 @@ impl Relay {
         };
         self.shared.gauge.role(Role::Stopped);
         self.shared.sink.flush().await;
-        ran
+        ran?;
+        self.shared.sink.gone().map_or(Ok(()), |reason| Err(RelayError::SinkGone { reason }))
     }
 
     async fn run_under(&self, lease: &Lease, stop: &Stop) -> Result<(), RelayError> {
         loop {
             self.shared.gauge.role(Role::Standby);
+            tracing::info!(lease = %lease.name(), "the relay stands by until its lease is free");
             let Some(fence) = lease.acquire_when_free(stop).await? else { return Ok(()) };
             self.shared.gauge.role(Role::Leading { term: fence.term.get() });
             tracing::info!(%fence, "the relay is in office");
-            let ended = self.office(Some((lease.clone(), fence.clone()))).run(stop).await;
-            match ended {
+            match self.office(Some((lease.clone(), fence.clone()))).run(stop).await {
                 Ended::Stopped => {
                     if let Err(error) = lease.release().await {
                         tracing::warn!(%fence, %error, "the relay's lease was not given back; its ttl will end it");
                     }
                     return Ok(());
                 }
+                Ended::Unsettled(airport) => {
+                    // Stop acting first, then release: what is in the air may still act.
+                    let lease = lease.clone();
+                    tokio::spawn(async move {
+                        airport.empty().await;
+                        lease.release().await
+                    });
+                    return Ok(());
+                }
                 Ended::Deposed => {
-                    let cause = lease.loss().map_or_else(|| "its fence was refused".to_owned(), |loss| loss.to_string());
+                    let cause =
+                        lease.loss().map_or_else(|| "its fence was refused".to_owned(), |loss| loss.to_string());
                     tracing::warn!(%fence, %cause, "the relay is out of office");
+                    // Should the store go on refusing what this lease grants, it must not be a busy loop.
+                    tokio::select! {
+                        () = stop.stopped() => return Ok(()),
+                        () = tokio::time::sleep(AFTER_DEPOSED) => {}
+                    }
                 }
             }
         }

@@ -25,10 +25,12 @@ const RECORD_AGAIN: Duration = Duration::from_millis(50);
 const RECORD_AGAIN_MAX: Duration = Duration::from_secs(2);
 
 /// How a time in office ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum Ended {
-    /// It was asked to.
+    /// It was asked to, or there is no sink any more. Nothing is under way.
     Stopped,
+    /// It was asked to, and not everything that was under way has ended.
+    Unsettled(Arc<Airport>),
     /// The lease is over.
     Deposed,
 }
@@ -71,6 +73,7 @@ impl Office {
             term: seat.as_ref().map(|(_, fence)| fence.term.get()),
             closing: Stop::new(),
             overdue: Arc::new(AtomicUsize::new(0)),
+            in_air: AtomicUsize::new(0),
         });
         Self {
             drain: Drain::new(shared.settings.clone()),
@@ -94,28 +97,32 @@ impl Office {
     /// Works until `stop` is given or the lease is over.
     pub(super) async fn run(mut self, stop: &Stop) -> Ended {
         let lost = self.seat.as_ref().map_or_else(Stop::new, |(lease, _)| lease.lost());
-        let sweeping = Stop::new();
+        let sweeping = StopOnDrop(Stop::new());
         if let Some(retention) = self.retention.take() {
-            let sweep = sweeper::sweep(self.shared.clone(), self.fence(), retention, sweeping.clone());
+            let sweep = sweeper::sweep(self.shared.clone(), self.fence(), retention, sweeping.0.clone());
             tokio::spawn(sweep);
         }
+        // Should this future be dropped, nothing new is delivered either.
+        let _closing = StopOnDrop(self.airport.closing.clone());
         let listener = self
             .shared
             .settings
             .wakeup
             .then(|| Listener::start(self.shared.store.clone(), self.events.clone()));
-        let ended = self.work(stop, &lost, listener.as_ref()).await;
+        let asked = self.work(stop, &lost, listener.as_ref()).await;
         // From here on nothing new is delivered, whatever is still in the air.
         self.airport.closing.stop();
-        if ended == Ended::Stopped {
-            self.settle(&lost).await;
-        }
-        sweeping.stop();
+        let settled = asked && self.settle(&lost).await;
         self.shared.gauge.busy(0, 0);
-        if self.deposed { Ended::Deposed } else { ended }
+        match (asked && !self.deposed, settled) {
+            (false, _) => Ended::Deposed,
+            (true, true) => Ended::Stopped,
+            (true, false) => Ended::Unsettled(self.airport.clone()),
+        }
     }
 
-    async fn work(&mut self, stop: &Stop, lost: &Stop, listener: Option<&Listener>) -> Ended {
+    /// True when it was asked to end, false when it is out of office.
+    async fn work(&mut self, stop: &Stop, lost: &Stop, listener: Option<&Listener>) -> bool {
         loop {
             let now = SteadyClock.now();
             self.act(now);
@@ -130,14 +137,17 @@ impl Office {
             let sleep = self.sleep(now);
             tokio::select! {
                 biased;
-                () = lost.stopped() => return Ended::Deposed,
-                () = stop.stopped() => return Ended::Stopped,
+                () = lost.stopped() => return false,
+                () = stop.stopped() => return true,
                 event = self.inbox.recv() => self.take_all(event),
                 () = self.shared.nudge.notified() => self.take(Event::Hint),
                 () = tokio::time::sleep(sleep) => {}
             }
             if self.deposed {
-                return Ended::Deposed;
+                return false;
+            }
+            if self.shared.sink.gone().is_some() {
+                return true;
             }
             self.shared.gauge.busy(self.drain.held(), self.drain.flights());
             if let Some((lease, _)) = &self.seat {
@@ -146,26 +156,26 @@ impl Office {
         }
     }
 
-    /// Lets what is under way end, and records it. Burns no attempt of what has not ended in time.
-    async fn settle(&mut self, lost: &Stop) {
+    /// Lets what is under way end, and records it; whether all of it did. Burns no attempt of what has not.
+    async fn settle(&mut self, lost: &Stop) -> bool {
         self.drain.stop();
         let until = SteadyClock.now().after(self.shared.settings.drain);
         loop {
             let now = SteadyClock.now();
             self.act(now);
             if self.drain.is_settled() || self.deposed {
-                return;
+                return true;
             }
             if now >= until {
                 let (flights, held) = (self.drain.flights(), self.drain.held());
                 tracing::warn!(flights, held, "stopped with deliveries under way; they will be made again");
-                return;
+                return false;
             }
             let sleep = now.until(until).min(now.until(self.record_at).max(Duration::from_millis(1)));
             let sleep = if self.record_at > now { sleep } else { now.until(until) };
             tokio::select! {
                 biased;
-                () = lost.stopped() => return,
+                () = lost.stopped() => return true,
                 event = self.inbox.recv() => self.take_all(event),
                 () = tokio::time::sleep(sleep) => {}
             }
@@ -176,7 +186,8 @@ impl Office {
     fn sleep(&self, now: Monotonic) -> Duration {
         let mut next = now.after(Duration::from_secs(1));
         // A look that is due and was not begun waits for room, or for the one under way: an event ends that.
-        for at in [Some(self.pace.next()), self.drain.next_due(), Some(self.record_at)].into_iter().flatten() {
+        for at in [Some(self.pace.next()), self.drain.next_due(), Some(self.record_at)].into_iter().flatten()
+        {
             if at > now {
                 next = next.min(at);
             }
@@ -233,7 +244,7 @@ impl Office {
             }
             Event::Looked(Ok(page), took) => {
                 let found = self.drain.looked(page, now);
-                self.shared.gauge.looked(found);
+                self.shared.gauge.looked(found, self.drain.is_idle());
                 self.shared.gauge.trouble(None);
                 self.pace.looked(found, took, now);
             }
@@ -278,6 +289,15 @@ impl Office {
     }
 }
 
+/// Gives a signal when it goes out of scope, in whatever way.
+struct StopOnDrop(Stop);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
 /// Says what an operator wants to know without asking.
 fn tell(outcome: &Outcome) {
     use tenure_core::outbox::Next;
@@ -286,7 +306,13 @@ fn tell(outcome: &Outcome) {
     match outcome.next {
         Next::Done => tracing::trace!(row = outcome.id.0, attempt = outcome.attempt, "dispatched"),
         Next::Again { after } => {
-            tracing::info!(row = outcome.id.0, attempt = outcome.attempt, ?after, reason, "will be tried again");
+            tracing::info!(
+                row = outcome.id.0,
+                attempt = outcome.attempt,
+                ?after,
+                reason,
+                "will be tried again"
+            );
         }
         Next::Dead { halt } => {
             tracing::error!(row = outcome.id.0, attempt = outcome.attempt, halt, reason, "a message is dead");

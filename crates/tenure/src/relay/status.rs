@@ -1,6 +1,6 @@
 //! What a relay tells of itself: counters that its parts move, and a snapshot of them.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
@@ -48,6 +48,8 @@ pub struct RelayStatus {
     pub looks: u64,
     /// Looks that found something.
     pub looks_with_rows: u64,
+    /// Whether the last look went round all there is and found nothing to deliver now.
+    pub idle: bool,
     /// Hints that something was committed.
     pub hints: u64,
     /// Rows that retention deleted.
@@ -66,6 +68,7 @@ pub(super) struct Gauge {
     in_flight: AtomicU64,
     looks: AtomicU64,
     looks_with_rows: AtomicU64,
+    idle: AtomicBool,
     hints: AtomicU64,
     swept: AtomicU64,
     trouble: Mutex<Option<String>>,
@@ -83,7 +86,8 @@ impl Gauge {
         }
     }
 
-    pub(super) fn looked(&self, found: usize) {
+    pub(super) fn looked(&self, found: usize, idle: bool) {
+        self.idle.store(idle, Relaxed);
         self.looks.fetch_add(1, Relaxed);
         self.looks_with_rows.fetch_add(u64::from(found > 0), Relaxed);
     }
@@ -118,6 +122,7 @@ impl Gauge {
             in_flight: self.in_flight.load(Relaxed),
             looks: self.looks.load(Relaxed),
             looks_with_rows: self.looks_with_rows.load(Relaxed),
+            idle: self.idle.load(Relaxed),
             hints: self.hints.load(Relaxed),
             swept: self.swept.load(Relaxed),
             trouble: self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone(),

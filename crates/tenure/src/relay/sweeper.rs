@@ -1,12 +1,16 @@
 //! Deleting what is old enough: bounded steps, by the one relay that is in office.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tenure_core::lease::Fence;
 use tenure_core::outbox::Retention;
 
 use super::Shared;
 use crate::stop::Stop;
+
+/// The pause between two steps of a sweep.
+const BETWEEN_STEPS: Duration = Duration::from_millis(10);
 
 /// Sweeps again and again until `stop` is given.
 pub(super) async fn sweep(shared: Arc<Shared>, office: Option<Fence>, retention: Retention, stop: Stop) {
@@ -31,7 +35,7 @@ pub(super) async fn sweep(shared: Arc<Shared>, office: Option<Fence>, retention:
                 break;
             }
             // Others want to write too.
-            tokio::task::yield_now().await;
+            tokio::time::sleep(BETWEEN_STEPS).await;
         }
         tokio::select! {
             () = stop.stopped() => return,

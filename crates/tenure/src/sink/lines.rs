@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use base64::Engine as _;
@@ -35,6 +36,8 @@ pub struct Lines<W> {
     name: &'static str,
     source: EventSource,
     output: Mutex<Output<W>>,
+    /// Whoever read it is gone.
+    closed: AtomicBool,
 }
 
 struct Output<W> {
@@ -57,7 +60,7 @@ impl<W> Lines<W> {
     }
 
     fn named(name: &'static str, writer: W, source: EventSource) -> Self {
-        Self { name, source, output: Mutex::new(Output { writer, torn: false }) }
+        Self { name, source, output: Mutex::new(Output { writer, torn: false }), closed: AtomicBool::new(false) }
     }
 }
 
@@ -85,6 +88,11 @@ impl<W: AsyncWrite + Unpin + Send> Sink for Lines<W> {
 
     fn batch_size(&self) -> usize {
         BATCH
+    }
+
+    fn gone(&self) -> Option<String> {
+        let closed = self.closed.load(Ordering::Relaxed);
+        closed.then(|| format!("{} is a closed pipe: whoever read it is gone", self.name))
     }
 
     async fn deliver_batch(&self, messages: &[Message]) -> Vec<Verdict> {
@@ -123,11 +131,11 @@ impl<W: AsyncWrite + Unpin> Lines<W> {
     }
 
     fn failed(&self, error: &io::Error) -> Verdict {
-        let name = self.name;
-        Verdict::transient(match error.kind() {
-            io::ErrorKind::BrokenPipe => format!("{name} is a closed pipe: whoever read it is gone"),
-            _ => format!("{name} cannot be written: {error}"),
-        })
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            self.closed.store(true, Ordering::Relaxed);
+            return Verdict::Withheld;
+        }
+        Verdict::transient(format!("{} cannot be written: {error}", self.name))
     }
 }
 

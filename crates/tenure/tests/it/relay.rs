@@ -11,12 +11,12 @@ use tenure::core::id::NodeName;
 use tenure::core::lease::Fence;
 use tenure::core::memory::MemoryStore;
 use tenure::core::outbox::{
-    Body, Filter, Limits, Look, Message, NewMessage, Outcome, Page, Recorded, Retention, RowId, Selection, State,
-    Stats, Swept,
+    Body, Filter, Limits, Loaded, Look, Message, NewMessage, Outcome, Page, Recorded, Retention, RowId,
+    Selection, State, Stats, Swept,
 };
 use tenure::{
-    LeaseName, LeaseSettings, Leases, OnDead, Relay, RelaySettings, RetryPolicy, Role, SteadyStoreClock, Stop,
-    StoreError, Verdict, local_node,
+    LeaseName, LeaseSettings, Leases, OnDead, Relay, RelaySettings, RetryPolicy, Role, SteadyStoreClock,
+    Stop, StoreError, Verdict, local_node,
 };
 
 /// What the sink does with the n-th delivery (from 1) of a message.
@@ -143,9 +143,9 @@ impl OutboxStore for Counting {
         self.inner.look(look).await
     }
 
-    async fn load(&self, id: RowId) -> Result<Option<Body>, StoreError> {
+    async fn load(&self, id: RowId, limits: &Limits) -> Result<Loaded, StoreError> {
         self.check()?;
-        self.inner.load(id).await
+        self.inner.load(id, limits).await
     }
 
     async fn record(
@@ -156,9 +156,12 @@ impl OutboxStore for Counting {
     ) -> Result<Recorded, StoreError> {
         self.check()?;
         let recorded = self.inner.record(office, node, outcomes).await;
-        let lose = self.lose_records.try_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        let lose =
+            self.lose_records.try_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
         match lose {
-            Ok(_) => Err(StoreError::Unreachable { store: "test".into(), message: "the answer was lost".into() }),
+            Ok(_) => {
+                Err(StoreError::Unreachable { store: "test".into(), message: "the answer was lost".into() })
+            }
             Err(_) => recorded,
         }
     }
@@ -283,7 +286,9 @@ async fn s44_a_failing_source_slows_nobody() {
     });
     let relay = stage.relay(sink.clone());
     let (stop, running) = start(&relay);
-    stage.until("the bad ones are dead, the others done", |stats| stats.dead == 2 && stats.dispatched == 5).await;
+    stage
+        .until("the bad ones are dead, the others done", |stats| stats.dead == 2 && stats.dispatched == 5)
+        .await;
     stop.stop();
     running.await.unwrap();
     assert_eq!(sink.of("bad"), ["x1", "x1", "x1", "x2", "x2", "x2"], "three attempts each, in order");

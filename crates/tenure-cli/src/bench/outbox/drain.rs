@@ -43,7 +43,14 @@ pub(crate) async fn drain(global: &Global, args: &DrainArgs) -> Result<ExitCode,
     }
     output::line(format_args!(
         "drain on {}: {:.0} messages/s, {:.2} of the plain loop's {:.0}/s ({} messages, {} sources, {} kept, {} rounds)",
-        report.store, report.rate, report.ratio, report.ceiling, report.messages, report.sources, report.kept, report.rounds
+        report.store,
+        report.rate,
+        report.ratio,
+        report.ceiling,
+        report.messages,
+        report.sources,
+        report.kept,
+        report.rounds
     ));
     if let (Some(enqueue), Some(delivery)) = (report.log_bytes_per_enqueue, report.log_bytes_per_delivery) {
         output::line(format_args!("log: {enqueue:.0} bytes per enqueue, {delivery:.0} per delivery"));

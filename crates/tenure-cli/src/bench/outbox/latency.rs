@@ -103,7 +103,8 @@ async fn measure(rig: &dyn Rig, args: &LatencyArgs) -> Result<Fine, Failure> {
         let at = began + Duration::from_secs_f64(n as f64 / f64::from(args.rate));
         tokio::time::sleep_until(at.into()).await;
         let id = MessageId::new(uuid(n));
-        let message = NewMessage::json("orders", "OrderPlaced", PAYLOAD).from_source(format!("source-{}", n % 64));
+        let message =
+            NewMessage::json("orders", "OrderPlaced", PAYLOAD).from_source(format!("source-{}", n % 64));
         producer.enqueue(&message.with_id(id)).await?;
         if n >= warm {
             committed.insert(id, Instant::now());

@@ -23,10 +23,15 @@ pub(super) struct Running {
 
 impl Running {
     /// Starts a relay, under a lease as users have it, and waits until it is in office.
-    pub(super) async fn start(rig: &dyn Rig, sink: Arc<dyn Sink>, settings: RelaySettings) -> Result<Self, Failure> {
+    pub(super) async fn start(
+        rig: &dyn Rig,
+        sink: Arc<dyn Sink>,
+        settings: RelaySettings,
+    ) -> Result<Self, Failure> {
         let node = local_node(Some("bench"))?;
         let lease = Leases::new(rig.database().leases(), node).lease("outbox", LeaseSettings::default())?;
-        let relay = Relay::new(rig.database().outbox(), sink, NodeName::new("bench")?, settings)?.exclusive(lease);
+        let relay =
+            Relay::new(rig.database().outbox(), sink, NodeName::new("bench")?, settings)?.exclusive(lease);
         let stop = Stop::new();
         let (theirs, until) = (relay.clone(), stop.clone());
         let work = tokio::spawn(async move { theirs.run(&until).await });

@@ -8,8 +8,8 @@ use tokio_postgres::{Client, NoTls};
 
 use super::rig::{Producer, Rig};
 use super::statements::postgres::{
-    BARE, CHECKPOINT, CLEAR, CLEAR_PLAIN, DRAIN_PLAIN, FILL, FILL_FINISHED, FILL_PLAIN, LOG_BYTES, PLAIN_TABLES, SETTLE,
-    TRIGGERS_OFF, TRIGGERS_ON,
+    BARE, CHECKPOINT, CLEAR, CLEAR_PLAIN, DRAIN_PLAIN, FILL, FILL_FINISHED, FILL_PLAIN, LOG_BYTES,
+    PLAIN_TABLES, SETTLE, TRIGGERS_OFF, TRIGGERS_ON,
 };
 use super::statements::{PAYLOAD, create_schema, drop_schema, use_schema};
 use crate::output::Failure;

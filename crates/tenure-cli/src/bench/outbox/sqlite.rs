@@ -11,8 +11,8 @@ use tenure::{Database, NewMessage, OpenOptions};
 use super::rig::{Producer, Rig};
 use super::statements::PAYLOAD;
 use super::statements::sqlite::{
-    BARE, CLEAR, CLEAR_PLAIN, DELETE_PLAIN, FILL, FILL_PLAIN, NOTE_FINISHED, NOTE_PLAIN, PLAIN_TABLES, READ_PLAIN, SETTLE,
-    TABLE_OF_OUTBOX, bare_table,
+    BARE, CLEAR, CLEAR_PLAIN, DELETE_PLAIN, FILL, FILL_PLAIN, NOTE_FINISHED, NOTE_PLAIN, PLAIN_TABLES,
+    READ_PLAIN, SETTLE, TABLE_OF_OUTBOX, bare_table,
 };
 use crate::output::Failure;
 
@@ -45,7 +45,8 @@ impl SqliteRig {
         job: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, Failure> {
         let file = self.file.clone();
-        let done = tokio::task::spawn_blocking(move || open(&file).and_then(|mut connection| job(&mut connection)));
+        let done =
+            tokio::task::spawn_blocking(move || open(&file).and_then(|mut connection| job(&mut connection)));
         done.await.map_err(|error| Failure::Failed(error.to_string()))?.map_err(failed)
     }
 }
@@ -74,7 +75,8 @@ impl Rig for SqliteRig {
     }
 
     async fn fill(&self, count: u64, sources: u32, parked: bool) -> Result<(), Failure> {
-        self.run(move |connection| connection.execute(FILL, params![count as i64, sources, PAYLOAD, parked])).await?;
+        self.run(move |connection| connection.execute(FILL, params![count as i64, sources, PAYLOAD, parked]))
+            .await?;
         Ok(())
     }
 
@@ -166,7 +168,12 @@ fn plain_loop(connection: &mut Connection, count: u64, batch: u32) -> rusqlite::
     Ok(count as f64 / began.elapsed().as_secs_f64())
 }
 
-fn produce(connection: &mut Connection, outbox: &Outbox, message: &NewMessage, bare: bool) -> Result<(), Failure> {
+fn produce(
+    connection: &mut Connection,
+    outbox: &Outbox,
+    message: &NewMessage,
+    bare: bool,
+) -> Result<(), Failure> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
     if bare {
         let mut insert = transaction.prepare_cached(BARE).map_err(failed)?;

@@ -1,8 +1,7 @@
 //! The SQL of the measurements. Names of tables stand as they are: everything is in a schema or a file of its own.
 
 /// What is sent: about a hundred bytes, as a small order would be.
-pub(super) const PAYLOAD: &str =
-    r#"{"order":1234,"customer":"c-5678","total":1999,"lines":[{"sku":"A-1","n":2}],"note":"leave at the door"}"#;
+pub(super) const PAYLOAD: &str = r#"{"order":1234,"customer":"c-5678","total":1999,"lines":[{"sku":"A-1","n":2}],"note":"leave at the door"}"#;
 
 pub(super) fn create_schema(schema: &str) -> String {
     format!("CREATE SCHEMA {schema}")
@@ -44,10 +43,12 @@ pub(super) mod postgres {
     pub(crate) const TRIGGERS_ON: &str = "ALTER TABLE tenure_outbox ENABLE TRIGGER USER";
     pub(crate) const CLEAR: &str =
         "TRUNCATE tenure_outbox, tenure_outbox_pending, tenure_outbox_attempts, tenure_outbox_dead";
-    pub(crate) const SETTLE: &str = "VACUUM (ANALYZE) tenure_outbox, tenure_outbox_pending, tenure_outbox_attempts, plain_queue";
+    pub(crate) const SETTLE: &str =
+        "VACUUM (ANALYZE) tenure_outbox, tenure_outbox_pending, tenure_outbox_attempts, plain_queue";
     pub(crate) const CHECKPOINT: &str = "CHECKPOINT";
     pub(crate) const LOG_BYTES: &str = "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint";
-    pub(crate) const BARE: &str = "INSERT INTO bare_outbox (source, topic, type, payload) VALUES ($1, $2, $3, $4)";
+    pub(crate) const BARE: &str =
+        "INSERT INTO bare_outbox (source, topic, type, payload) VALUES ($1, $2, $3, $4)";
 }
 
 pub(super) mod sqlite {
@@ -59,8 +60,7 @@ pub(super) mod sqlite {
     pub(crate) const FILL_PLAIN: &str = "with recursive n(i) as (select 1 union all select i + 1 from n where i < ?1) \
         insert into plain_queue (message_id, source, topic, type, payload, created_at) \
         select lower(hex(randomblob(16))), 'source-' || (i % 64), 'orders', 'OrderPlaced', ?2, 0 from n";
-    pub(crate) const READ_PLAIN: &str =
-        "select id, message_id, source, topic, type, payload, created_at from plain_queue where id > ?2 order by id limit ?1";
+    pub(crate) const READ_PLAIN: &str = "select id, message_id, source, topic, type, payload, created_at from plain_queue where id > ?2 order by id limit ?1";
     pub(crate) const DELETE_PLAIN: &str = "delete from plain_queue where id = ?1";
     pub(crate) const NOTE_PLAIN: &str =
         "insert into plain_attempts values (?1, 1, ?2, 'success', 0, 'bench', 1, null)";
@@ -68,14 +68,15 @@ pub(super) mod sqlite {
     pub(crate) const FILL: &str = "with recursive n(i) as (select 1 union all select i + 1 from n where i < ?1) \
         insert into tenure_outbox (source, topic, type, payload) \
         select case when ?4 then 'parked' when ?2 = 0 then null else 'source-' || (i % ?2) end, 'orders', 'OrderPlaced', ?3 from n";
-    pub(crate) const NOTE_FINISHED: &str =
-        "insert into tenure_outbox_attempts (message, number, at, outcome, took_us, node, term) \
+    pub(crate) const NOTE_FINISHED: &str = "insert into tenure_outbox_attempts (message, number, at, outcome, took_us, node, term) \
          select id, 1, created_at, 'success', 10, 'bench', 1 from tenure_outbox; delete from tenure_outbox_pending;";
     pub(crate) const CLEAR: &str = "delete from tenure_outbox; delete from tenure_outbox_pending; \
         delete from tenure_outbox_attempts; delete from tenure_outbox_dead;";
     pub(crate) const SETTLE: &str = "pragma wal_checkpoint(truncate)";
-    pub(crate) const TABLE_OF_OUTBOX: &str = "select sql from sqlite_master where type = 'table' and name = 'tenure_outbox'";
-    pub(crate) const BARE: &str = "insert into bare_outbox (source, topic, type, payload) values (?1, ?2, ?3, ?4)";
+    pub(crate) const TABLE_OF_OUTBOX: &str =
+        "select sql from sqlite_master where type = 'table' and name = 'tenure_outbox'";
+    pub(crate) const BARE: &str =
+        "insert into bare_outbox (source, topic, type, payload) values (?1, ?2, ?3, ?4)";
 
     /// The same table under another name, without what watches it.
     pub(crate) fn bare_table(create_outbox: &str) -> String {

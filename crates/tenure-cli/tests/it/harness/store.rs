@@ -182,7 +182,9 @@ impl Store {
     /// One number.
     pub(crate) fn count(&self, sql: &str) -> Result<i64, String> {
         match self.kind {
-            Kind::Sqlite => self.sqlite().query_row(sql, [], |row| row.get(0)).map_err(|error| error.to_string()),
+            Kind::Sqlite => {
+                self.sqlite().query_row(sql, [], |row| row.get(0)).map_err(|error| error.to_string())
+            }
             Kind::Postgres | Kind::PgBouncer => block_on(async {
                 let (client, connection) = tokio_postgres::connect(&self.url, NoTls).await?;
                 tokio::spawn(connection);
@@ -205,10 +207,18 @@ impl Drop for Store {
     fn drop(&mut self) {
         if self.kind != Kind::Sqlite {
             let tables = [
-                "leases", "lease_history", "audit", "schema", "outbox", "outbox_pending", "outbox_attempts", "outbox_dead",
+                "leases",
+                "lease_history",
+                "audit",
+                "schema",
+                "outbox",
+                "outbox_pending",
+                "outbox_attempts",
+                "outbox_dead",
                 "inbox",
             ];
-            let sql = format!("drop table if exists {} cascade", tables.map(|table| self.table(table)).join(", "));
+            let sql =
+                format!("drop table if exists {} cascade", tables.map(|table| self.table(table)).join(", "));
             let _ = block_on(execute(&self.url, &sql));
         }
     }

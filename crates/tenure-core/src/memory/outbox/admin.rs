@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::queue::{Pending, lane_of, place_of};
 use super::{OutboxTables, Row};
-use crate::outbox::{Details, Filter, LIST_MAX, MessageId, RowId, Selection, State, Stats, Summary};
+use crate::outbox::{Details, Filter, LIST_MAX, RowId, Selection, State, Stats, Summary};
 use crate::time::StoreTime;
 
 /// One thing that an operator did.
@@ -50,7 +50,9 @@ impl OutboxTables {
             let due_at = pending.due_at?;
             let goes = pending.attempts > 0 || due_at <= now;
             let free = pending.lane.is_none() || !halted.contains(&pending.lane);
-            (goes && free).then(|| self.rows.get(&id).map(|row| row.created_at)).flatten()
+            (goes && free)
+                .then(|| self.rows.get(&id).map(|row| row.deliver_at.unwrap_or(row.created_at)))
+                .flatten()
         };
         stats.lag = self.queue.iter().filter_map(waits).min().map(|oldest| oldest.until(now));
         stats
@@ -65,8 +67,8 @@ impl OutboxTables {
     }
 
     /// All about one message.
-    pub fn show(&self, id: &MessageId) -> Option<Details> {
-        let row = self.row_of(id).and_then(|id| self.rows.get(&id))?;
+    pub fn show(&self, id: &str) -> Option<Details> {
+        let row = self.row_named(id).and_then(|id| self.rows.get(&id))?;
         let text = row.payload.as_ref().map(|text| text.clone().into_bytes());
         Some(Details {
             summary: self.summary(row),
@@ -84,7 +86,7 @@ impl OutboxTables {
     }
 
     /// Makes dead messages pending again, at most `limit`. Answers which.
-    pub fn retry(&mut self, filter: &Filter, by: &str, limit: u32, now: StoreTime) -> Vec<MessageId> {
+    pub fn retry(&mut self, filter: &Filter, by: &str, limit: u32, now: StoreTime) -> Vec<String> {
         let ids: Vec<_> = self.dead_that_fit(filter).take(limit as usize).collect();
         let mut changed = Vec::new();
         for id in ids {
@@ -98,7 +100,7 @@ impl OutboxTables {
     }
 
     /// Decides that dead messages are not sent, at most `limit`. Answers which.
-    pub fn discard(&mut self, filter: &Filter, by: &str, limit: u32, now: StoreTime) -> Vec<MessageId> {
+    pub fn discard(&mut self, filter: &Filter, by: &str, limit: u32, now: StoreTime) -> Vec<String> {
         let ids: Vec<_> = self.dead_that_fit(filter).take(limit as usize).collect();
         let mut changed = Vec::new();
         for id in ids {
@@ -116,8 +118,8 @@ impl OutboxTables {
         &self.audit
     }
 
-    /// Writes down what is done to a dead message. Answers its id, where it is one.
-    fn note(&mut self, id: RowId, action: &str, by: &str, now: StoreTime) -> Option<MessageId> {
+    /// Writes down what is done to a dead message. Answers its id.
+    fn note(&mut self, id: RowId, action: &str, by: &str, now: StoreTime) -> Option<String> {
         let row = self.rows.get(&id)?;
         let reason = self.dead.get(&id).and_then(|dead| dead.reason.clone()).unwrap_or_default();
         self.audit.push(AuditLine {
@@ -127,7 +129,7 @@ impl OutboxTables {
             subject: row.message_id.clone(),
             detail: format!("{}/{}: {reason}", row.topic, row.kind),
         });
-        row.message_id.parse().ok()
+        Some(row.message_id.clone())
     }
 
     fn dead_that_fit<'a>(&'a self, filter: &'a Filter) -> impl Iterator<Item = RowId> + 'a {
@@ -141,7 +143,7 @@ impl OutboxTables {
             && topic.as_ref().is_none_or(|topic| row.topic == *topic)
             && source.as_ref().is_none_or(|source| row.source.as_ref() == Some(source))
             && kind.as_ref().is_none_or(|kind| row.kind == *kind)
-            && id.is_none_or(|id| row.message_id.eq_ignore_ascii_case(&id.to_string()))
+            && id.as_ref().is_none_or(|id| row.message_id.eq_ignore_ascii_case(id))
     }
 
     pub(super) fn summary(&self, row: &Row) -> Summary {

@@ -4,7 +4,7 @@ use super::queue::Pending;
 use super::{OutboxTables, Row};
 use crate::mutation::{Rule, off};
 use crate::outbox::{
-    Body, ENQUEUE_MAX, Enqueued, Limits, MessageError, MessageId, NewMessage, RowId, Sequence,
+    Body, ENQUEUE_MAX, Enqueued, Existing, Limits, MessageError, MessageId, NewMessage, RowId, Sequence,
 };
 use crate::time::StoreTime;
 
@@ -105,7 +105,7 @@ impl OutboxTables {
         let known = self.row_of(&id).and_then(|row| self.rows.get(&row));
         let known = known.or_else(|| open.rows.iter().find(|row| row.message_id.eq_ignore_ascii_case(&text)));
         if let Some(known) = known {
-            return match differs(known, message) {
+            return match message.differs_from(&Existing::from(known)) {
                 None => Ok(false),
                 Some(differs) => Err(MessageError::Conflict { id, differs }),
             };
@@ -207,17 +207,18 @@ impl From<&NewMessage> for PlainRow {
     }
 }
 
-/// What a message says otherwise than the row with its id.
-fn differs(row: &Row, message: &NewMessage) -> Option<&'static str> {
-    let other = PlainRow::from(message);
-    let pairs = [
-        (row.source == other.source, "source"),
-        (row.sequence == other.sequence, "sequence"),
-        (row.topic == other.topic, "topic"),
-        (row.kind == other.kind, "type"),
-        (row.payload == other.payload && row.payload_bytes == other.payload_bytes, "payload"),
-        (row.content_type == other.content_type, "content type"),
-        (row.headers == other.headers, "headers"),
-    ];
-    pairs.into_iter().find(|(same, _)| !same).map(|(_, what)| what)
+impl From<&Row> for Existing {
+    fn from(row: &Row) -> Self {
+        Self {
+            source: row.source.clone(),
+            version: row.sequence.version,
+            index: row.sequence.index.into(),
+            topic: row.topic.clone(),
+            kind: row.kind.clone(),
+            payload: row.payload.clone(),
+            payload_bytes: row.payload_bytes.clone(),
+            content_type: row.content_type.clone(),
+            headers: row.headers.clone(),
+        }
+    }
 }

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 
 use self::queue::Queue;
 use super::inbox::InboxTable;
-use crate::outbox::{Attempt, Body, Found, MessageId, RowId, Sequence, State, Summary};
+use crate::outbox::{Attempt, Body, Found, Limits, Loaded, MessageId, RowId, Sequence, State, Summary};
 use crate::time::StoreTime;
 
 pub use admin::AuditLine;
@@ -32,6 +32,7 @@ pub(super) use sweep::is_over;
 
 /// Payloads up to this size are carried along by a look.
 pub(super) const INLINE_MAX_BYTES: usize = 16 * 1024;
+const BOTH: &str = "the row has both payload and payload_bytes";
 
 /// The tables of an outbox and of an inbox, in memory.
 #[derive(Debug, Clone, Default)]
@@ -94,7 +95,12 @@ impl OutboxTables {
 
     /// The row with this message id.
     pub fn row_of(&self, id: &MessageId) -> Option<RowId> {
-        self.by_message_id.get(&id.to_string()).copied()
+        self.row_named(&id.to_string())
+    }
+
+    /// The row with this message id, whatever text that is.
+    pub fn row_named(&self, id: &str) -> Option<RowId> {
+        self.by_message_id.get(&id.to_ascii_lowercase()).copied()
     }
 
     /// What a list shows of a row.
@@ -112,13 +118,15 @@ impl OutboxTables {
         self.attempts.len() as u64
     }
 
-    /// The payload of a row; `None` when the row is gone, or has not exactly one.
-    pub fn load(&self, id: RowId) -> Option<Body> {
-        let row = self.rows.get(&id)?;
+    /// The payload of a row, unless it is above the limit.
+    pub fn load(&self, id: RowId, limits: &Limits) -> Loaded {
+        let Some(row) = self.rows.get(&id) else { return Loaded::Gone };
         match (&row.payload, &row.payload_bytes) {
-            (Some(text), None) => Some(Body::Text(text.clone())),
-            (None, Some(bytes)) => Some(Body::Bytes(bytes.clone())),
-            _ => None,
+            (Some(_), Some(_)) => Loaded::Unclear(BOTH),
+            _ if row.payload_len() > limits.payload => Loaded::TooLarge { bytes: row.payload_len() },
+            (Some(text), None) => Loaded::Body(Body::Text(text.clone())),
+            (None, Some(bytes)) => Loaded::Body(Body::Bytes(bytes.clone())),
+            (None, None) => Loaded::Body(Body::Text(String::new())),
         }
     }
 
@@ -146,12 +154,14 @@ impl OutboxTables {
 }
 
 impl Row {
+    fn payload_len(&self) -> usize {
+        self.payload.as_ref().map_or(0, String::len) + self.payload_bytes.as_ref().map_or(0, Vec::len)
+    }
+
     fn found(&self) -> Found {
-        let bytes =
-            self.payload.as_ref().map_or(0, String::len) + self.payload_bytes.as_ref().map_or(0, Vec::len);
         match (&self.payload, &self.payload_bytes) {
-            (Some(_), Some(_)) => Found::Unclear("the row has both payload and payload_bytes"),
-            _ if bytes > INLINE_MAX_BYTES => Found::Large,
+            (Some(_), Some(_)) => Found::Unclear(BOTH),
+            _ if self.payload_len() > INLINE_MAX_BYTES => Found::Large,
             (Some(text), None) => Found::Body(Body::Text(text.clone())),
             (None, Some(bytes)) => Found::Body(Body::Bytes(bytes.clone())),
             (None, None) => Found::Body(Body::Text(String::new())),

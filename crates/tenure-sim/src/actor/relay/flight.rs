@@ -34,7 +34,8 @@ impl Relay {
                 let id = row.id;
                 flight.rows.push_front(row);
                 if messages.is_empty() {
-                    self.ask(Request::Load(id), Errand::Load(number), self.patience, turn);
+                    let request = Request::Load(id, self.drain.settings().limits);
+                    self.ask(request, Errand::Load(number), self.patience, turn);
                     self.flights.insert(number, flight);
                     return;
                 }
@@ -125,14 +126,27 @@ impl Relay {
     pub(super) fn loaded(&mut self, number: u64, answer: Option<Answer>, turn: &mut Turn<'_>) {
         let Some(mut flight) = self.flights.remove(&number) else { return };
         let Some(mut row) = flight.rows.pop_front() else { return self.come_home(flight) };
-        if let Some(Answer::Body(Some(body))) = answer {
-            row.body = Found::Body(body);
-            flight.rows.push_front(row);
+        let loaded = match answer {
+            Some(Answer::Body(loaded)) => loaded.read(&self.drain.settings().limits),
+            _ => None,
+        };
+        let goes_on = match loaded {
+            Some(Ok(body)) => {
+                row.body = Found::Body(body);
+                flight.rows.push_front(row);
+                true
+            }
+            Some(Err(poison)) => self.land(&mut flight, &row, Verdict::Poison { reason: poison.0 }, turn),
+            // Gone, or nobody knows: it is read again.
+            None => {
+                self.land(&mut flight, &row, Verdict::Withheld, turn);
+                false
+            }
+        };
+        if goes_on {
             self.flights.insert(number, flight);
             self.fly(number, turn);
         } else {
-            // Gone, or nobody knows: it is read again.
-            self.land(&mut flight, &row, Verdict::Withheld, turn);
             self.come_home(flight);
         }
     }

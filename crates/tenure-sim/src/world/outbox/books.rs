@@ -50,7 +50,7 @@ impl World {
                 self.store.tally.looks += 1;
                 Answer::Page(Arc::new(self.outbox().tables.look(look, now)))
             }
-            Request::Load(row) => Answer::Body(self.outbox().tables.load(*row)),
+            Request::Load(row, limits) => Answer::Body(self.outbox().tables.load(*row, limits)),
             Request::Record(fence, outcomes) => {
                 let holds = self.check(fence, judged);
                 Answer::Recorded(self.record(node, fence, holds, outcomes, now))

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use tenure_core::memory::OpenInbox;
 use tenure_core::outbox::{Accept, Consumer, Message, MessageId, Verdict};
 use tenure_core::time::StoreTime;
 
@@ -59,12 +60,17 @@ impl Outbox {
             return Some(Verdict::rejected("turned away at the door"));
         }
         let (consumer, inbox) = (&self.receiver.consumer, &mut self.tables.inbox);
-        let verdict = match inbox.accept_message(consumer, message, now) {
+        let mut open = OpenInbox::default();
+        let verdict = match open.on(inbox).accept_message(consumer, message, now) {
             Accept::Fresh if message.body.as_bytes().starts_with(UNWELCOME.as_bytes()) => {
-                inbox.refuse(consumer, message.id, "not wanted", now);
-                Verdict::rejected("not wanted")
+                // The transaction is rolled back; the refusal has one of its own.
+                match inbox.refuse(consumer, message.id, "not wanted", now) {
+                    Accept::Refused { reason } => Verdict::Rejected { reason },
+                    _ => Verdict::Accepted,
+                }
             }
             Accept::Fresh => {
+                inbox.merge(open);
                 facts.push(Fact::Effect { id: message.id });
                 self.receiver.ledger.push(message.id);
                 Verdict::Accepted
