@@ -98,7 +98,9 @@ async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Bench(BenchCommand::Failover(args)) => bench::failover::failover(global, &args).await,
         Command::Bench(BenchCommand::Idle(args)) => bench::idle::idle(global, &args).await,
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "tenure", &mut io::stdout());
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "tenure", &mut script);
+            output::line(String::from_utf8_lossy(&script).trim_end());
             Ok(ExitCode::SUCCESS)
         }
     }

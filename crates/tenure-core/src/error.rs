@@ -30,7 +30,7 @@ pub enum StoreError {
         message: String,
     },
     /// The store cannot be written to: a replica, a read-only file or a read-only transaction.
-    #[error("{store} is read-only: {message}; leases need a store that can be written to")]
+    #[error("{store} is read-only: {message}; Tenure needs a store that can be written to")]
     ReadOnly {
         /// Which store, without secrets.
         store: String,

@@ -2,7 +2,8 @@
 -- $1 before which row, $2 topic, $3 source, $4 type, each or null for any; $5 how many
 SELECT o.id, o.message_id, o.source, o.source_seq, o.source_index, o.topic, o.type, o.created_at,
        CASE WHEN d.discarded_at IS NOT NULL THEN 'discarded' WHEN d.id IS NOT NULL THEN 'dead'
-            WHEN p.id IS NOT NULL THEN 'pending' ELSE 'dispatched' END AS state,
+            -- One that was neither queued nor tried came past the trigger; retention queues it.
+            WHEN p.id IS NOT NULL OR last.number IS NULL THEN 'pending' ELSE 'dispatched' END AS state,
        coalesce(p.attempts, d.attempts, last.number, 0) AS attempts,
        p.due_at,
        CASE WHEN d.id IS NOT NULL THEN coalesce(d.discarded_at, d.died_at)

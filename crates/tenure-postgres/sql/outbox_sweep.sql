@@ -13,7 +13,7 @@ WITH locked AS (
 ), clock AS MATERIALIZED (
     SELECT clock_timestamp() AS now
 ), step AS MATERIALIZED (
-    SELECT o.id, o.created_at
+    SELECT o.id, o.source, o.source_seq, o.source_index, o.deliver_at, o.created_at
     FROM {outbox} AS o
     WHERE o.id > $3 AND EXISTS (SELECT 1 FROM office) AND coalesce($5, $6, $7) IS NOT NULL
     ORDER BY o.id
@@ -24,16 +24,27 @@ WITH locked AS (
     LEFT JOIN {outbox_pending} AS p ON p.id = s.id
     LEFT JOIN {outbox_dead} AS d ON d.id = s.id
     LEFT JOIN LATERAL (
-        SELECT a.at FROM {outbox_attempts} AS a WHERE a.message = s.id ORDER BY a.number DESC LIMIT 1
+        SELECT a.at, a.outcome FROM {outbox_attempts} AS a WHERE a.message = s.id ORDER BY a.number DESC LIMIT 1
     ) AS last ON true
     WHERE p.id IS NULL
       AND CASE
+          -- Only what was delivered: a row that the trigger did not see is no such thing.
           WHEN d.id IS NULL
-              THEN coalesce(last.at, s.created_at) <= (SELECT now FROM clock) - $5 * interval '1 microsecond'
+              THEN last.outcome = 'success' AND last.at <= (SELECT now FROM clock) - $5 * interval '1 microsecond'
           WHEN d.discarded_at IS NULL
               THEN d.died_at <= (SELECT now FROM clock) - $6 * interval '1 microsecond'
           ELSE d.discarded_at <= (SELECT now FROM clock) - $7 * interval '1 microsecond'
       END
+), adopted AS (
+    -- A row that came past the trigger (a replica's role, disabled triggers) was neither queued nor tried: it is queued now.
+    INSERT INTO {outbox_pending} (id, source, source_seq, source_index, due_at)
+    SELECT s.id, CASE WHEN octet_length(s.source) BETWEEN 1 AND 500 THEN s.source END, s.source_seq, s.source_index,
+           coalesce(s.deliver_at, s.created_at)
+    FROM step AS s
+    WHERE NOT EXISTS (SELECT 1 FROM {outbox_pending} AS p WHERE p.id = s.id)
+      AND NOT EXISTS (SELECT 1 FROM {outbox_dead} AS d WHERE d.id = s.id)
+      AND NOT EXISTS (SELECT 1 FROM {outbox_attempts} AS a WHERE a.message = s.id)
+    ON CONFLICT (id) DO NOTHING
 ), unburied AS (
     DELETE FROM {outbox_dead} AS d USING doomed AS x
     WHERE x.dead AND d.id = x.id AND d.discarded_at IS NOT DISTINCT FROM x.discarded_at

@@ -116,7 +116,7 @@ fn one(options: &Options, seed: u64) -> Result<Tally, Failure> {
 fn rules(options: &Options) -> ExitCode {
     println!("{:<22} {:>6}  noticed by", "rule switched off", "seeds");
     let mut missed = false;
-    for rule in Rule::ALL {
+    for rule in tenure_sim::simulated_rules() {
         let name = format!("{rule:?}");
         match find_without(rule, range(options)) {
             Some(failure) => {

@@ -1,11 +1,13 @@
--- Messages by number, with when they were finished: null while they are not.
+-- Messages by number, with when they were finished: null while they are not. One that was never delivered is not finished.
 select o.id, o.created_at,
        case
            when exists (select 1 from {outbox_pending} as p where p.id = o.id) then null
            else coalesce(
                d.discarded_at, d.died_at,
-               (select a.at from {outbox_attempts} as a where a.message = o.id order by a.number desc limit 1),
-               o.created_at
+               (
+                   select case when a.outcome = 'success' then a.at end from {outbox_attempts} as a
+                   where a.message = o.id order by a.number desc limit 1
+               )
            )
        end,
        d.id is not null, d.discarded_at is not null

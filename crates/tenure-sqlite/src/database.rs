@@ -30,6 +30,8 @@ use crate::writing::Writing;
 const ASK_AGAIN_AFTER: Duration = Duration::from_millis(10);
 /// As many prepared statements as there are, and some.
 const STATEMENT_CACHE: usize = 64;
+/// How much of the file a connection keeps in memory: 8 MiB, which SQLite wants as a negative number.
+const CACHE_KIB: i64 = -8 * 1024;
 
 /// The connection with what its jobs need. Lives on the worker's thread.
 pub(crate) struct Database {
@@ -150,10 +152,19 @@ impl Drop for Database {
     }
 }
 
+/// Keeps the plan of a statement whatever is bound to it, and enough of the file in memory: where SQLite was built with
+/// statistics of values it would otherwise plan a look anew for each of its parts.
+pub(crate) fn keep_plans(connection: &Connection) -> Result<(), Fault> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.pragma_update(None, "cache_size", CACHE_KIB)?;
+    Ok(())
+}
+
 /// Sets the connection up, and proves that it can write.
 fn settle(connection: &Connection, busy_timeout: Duration) -> Result<(), Fault> {
     connection.busy_timeout(busy_timeout)?;
     connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
+    keep_plans(connection)?;
     if connection.is_readonly(MAIN_DB)? {
         return Err(read_only());
     }

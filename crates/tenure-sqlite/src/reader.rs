@@ -9,6 +9,7 @@ use tenure_core::StoreError;
 use tenure_core::time::StoreTime;
 
 use crate::clock::Clocks;
+use crate::database::keep_plans;
 use crate::error::Fault;
 use crate::files::Files;
 use crate::outbox::statements::OutboxStatements;
@@ -50,6 +51,7 @@ impl Reader {
             connection.busy_timeout(options.busy_timeout)?;
             connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
             connection.execute_batch("pragma query_only = on")?;
+            keep_plans(&connection)?;
             Ok(connection)
         };
         let connection = open().map_err(|fault| fault.at(&options.label))?;

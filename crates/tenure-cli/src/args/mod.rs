@@ -47,7 +47,7 @@ pub(crate) struct Global {
     /// Print JSON instead of text
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// How log lines are written to standard error; their level is set by TENURE_LOG (default warn)
+    /// How log lines are written to standard error; their level is set by TENURE_LOG (warn, for relay info)
     #[arg(long, global = true, env = "TENURE_LOG_FORMAT", value_name = "FORMAT", default_value = "text")]
     pub(crate) log: LogFormat,
     /// The schema that holds Tenure's tables (Postgres); the connection's own by default

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use tenure::core::contract::OutboxAdmin;
-use tenure::core::outbox::{Attempt, Details};
+use tenure::core::outbox::{Attempt, Details, RowId, Selection};
 
 use super::list::{plain, summary_json};
 use crate::output::{self, Failure, Table};
@@ -18,9 +18,11 @@ pub(super) async fn show(
     full: bool,
     as_json: bool,
 ) -> Result<ExitCode, Failure> {
-    let Some(details) = admin.show(id).await? else {
-        return Err(Failure::Failed(super::no_message(id)));
+    let details = match admin.show(id).await? {
+        None => show_row(admin, id).await?,
+        found => found,
     };
+    let Some(details) = details else { return Err(Failure::Failed(super::no_message(id))) };
     let limit = if full { usize::MAX } else { PAYLOAD_BYTES };
     if as_json {
         output::json(&details_json(&details, limit))?;
@@ -28,6 +30,17 @@ pub(super) async fn show(
         print(&details, limit);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The message with this number, as logs and lists tell it.
+async fn show_row(admin: &dyn OutboxAdmin, text: &str) -> Result<Option<Details>, Failure> {
+    let Ok(row) = text.parse::<i64>() else { return Ok(None) };
+    let selection =
+        Selection { before: Some(RowId(row.saturating_add(1))), limit: 1, ..Selection::default() };
+    match admin.list(&selection).await?.first() {
+        Some(summary) if summary.row.0 == row => Ok(admin.show(&summary.id).await?),
+        _ => Ok(None),
+    }
 }
 
 /// The payload as text, cut; `None` when it is none.

@@ -94,7 +94,10 @@ pub(crate) async fn relay(global: &Global, args: &RelayArgs) -> Result<ExitCode,
     let died = args.until_empty && relay.status().dead > 0;
     let code = u8::from(died);
     if died {
-        output::note(format_args!("{} messages died; see `tenure outbox list --state dead`", relay.status().dead));
+        output::note(format_args!(
+            "{} messages died; see `tenure outbox list --state dead`",
+            relay.status().dead
+        ));
     }
     result(global, args, &relay, code);
     Ok(ExitCode::from(code))
@@ -134,7 +137,8 @@ async fn until_empty(args: &RelayArgs, relay: &Relay, admin: Arc<dyn OutboxAdmin
         let status = relay.status();
         let at_work = matches!(status.role, Role::Alone | Role::Leading { .. });
         // A standby leaves it to the one in office, and waits with it.
-        let nothing_due = if at_work { status.idle && status.held == 0 } else { status.role == Role::Standby };
+        let nothing_due =
+            if at_work { status.idle && status.held == 0 } else { status.role == Role::Standby };
         if nothing_due
             && let Ok(stats) = admin.stats().await
             && stats.retrying == 0

@@ -207,8 +207,12 @@ impl Drain {
             return;
         }
         let had_their_turn = |lane: &Lane| !lane.closed && lane.since.until(now) >= LANE_TURN;
-        let old: Vec<_> =
-            self.lanes.iter().filter(|(_, lane)| had_their_turn(lane)).map(|(source, _)| source.clone()).collect();
+        let old: Vec<_> = self
+            .lanes
+            .iter()
+            .filter(|(_, lane)| had_their_turn(lane))
+            .map(|(source, _)| source.clone())
+            .collect();
         for source in old {
             self.close(&source, Vec::new());
         }

@@ -315,7 +315,8 @@ fn sources_served(sources: i64) -> usize {
             if let Some(discover) = &look.discover {
                 let after = discover.after.clone().unwrap_or_default();
                 let names = (0..sources).map(|n| format!("s{n:05}"));
-                let wanted: Vec<_> = names.filter(|name| *name > after && !discover.except.contains(name)).collect();
+                let wanted: Vec<_> =
+                    names.filter(|name| *name > after && !discover.except.contains(name)).collect();
                 for name in wanted.iter().take(discover.sources as usize) {
                     page_rows(name, discover.rows_each);
                 }

@@ -117,6 +117,13 @@ impl Loaded {
     }
 }
 
+impl Found {
+    /// What is wrong with a row that has two payloads.
+    pub const BOTH: &'static str = "the row has both payload and payload_bytes";
+    /// What is wrong with a row that has none: an empty payload is an empty text, and not null.
+    pub const NEITHER: &'static str = "the row has neither payload nor payload_bytes";
+}
+
 /// A pending row as it stands in the tables, unchecked: anyone may have inserted it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stored {

@@ -108,5 +108,31 @@ BEGIN
         'CREATE TRIGGER %2$I AFTER INSERT ON {outbox} FOR EACH ROW EXECUTE FUNCTION %1$I.%2$I()',
         home, '{prefix}outbox_enqueued'
     );
+    -- Who deletes messages deletes what stands for them: a queue without messages would hide those behind it.
+    EXECUTE format($function$
+        CREATE OR REPLACE FUNCTION %1$I.%2$I() RETURNS trigger LANGUAGE plpgsql AS $body$
+        BEGIN
+            IF TG_OP = 'TRUNCATE' THEN
+                DELETE FROM %1$I.%3$I;
+                DELETE FROM %1$I.%4$I;
+                DELETE FROM %1$I.%5$I;
+            ELSE
+                DELETE FROM %1$I.%3$I AS t USING gone AS g WHERE t.id = g.id;
+                DELETE FROM %1$I.%4$I AS t USING gone AS g WHERE t.id = g.id;
+                DELETE FROM %1$I.%5$I AS t USING gone AS g WHERE t.message = g.id;
+            END IF;
+            RETURN NULL;
+        END
+        $body$
+    $function$, home, '{prefix}outbox_deleted', '{prefix}outbox_pending', '{prefix}outbox_dead',
+        '{prefix}outbox_attempts');
+    EXECUTE format(
+        'CREATE TRIGGER %2$I AFTER DELETE ON {outbox} REFERENCING OLD TABLE AS gone '
+        'FOR EACH STATEMENT EXECUTE FUNCTION %1$I.%2$I()', home, '{prefix}outbox_deleted'
+    );
+    EXECUTE format(
+        'CREATE TRIGGER %3$I AFTER TRUNCATE ON {outbox} FOR EACH STATEMENT EXECUTE FUNCTION %1$I.%2$I()',
+        home, '{prefix}outbox_deleted', '{prefix}outbox_truncated'
+    );
 END
 $migration$;

@@ -16,7 +16,6 @@ use crate::writing::Params;
 
 /// The largest payload that is carried along with its row, in bytes.
 const INLINE_MAX_BYTES: i32 = 16 * 1024;
-const BOTH: &str = "the row has both payload and payload_bytes";
 
 /// So many of the last character there is stand after every source, whatever it is.
 const AFTER_ALL: &str = "\u{10ffff}";
@@ -145,10 +144,10 @@ const NEVER: tenure_core::time::StoreTime = tenure_core::time::StoreTime::from_m
 
 fn body(row: &Row) -> Result<Found, Error> {
     Ok(match row.try_get::<_, i32>(11)? {
-        0 => Found::Body(Body::Text(String::new())),
+        0 => Found::Unclear(Found::NEITHER),
         1 => Found::Body(Body::Text(row.try_get::<_, Loose>(12)?.0)),
         2 => Found::Body(Body::Bytes(row.try_get(13)?)),
-        shape if shape & 3 == 3 => Found::Unclear(BOTH),
+        shape if shape & 3 == 3 => Found::Unclear(Found::BOTH),
         _ => Found::Large,
     })
 }
@@ -156,13 +155,13 @@ fn body(row: &Row) -> Result<Found, Error> {
 fn loaded(row: &Row, limit: i32) -> Result<Loaded, Error> {
     let sizes: (Option<i32>, Option<i32>) = (row.try_get(0)?, row.try_get(1)?);
     Ok(match sizes {
-        (Some(_), Some(_)) => Loaded::Unclear(BOTH),
+        (Some(_), Some(_)) => Loaded::Unclear(Found::BOTH),
         (Some(bytes), None) | (None, Some(bytes)) if bytes > limit => {
             Loaded::TooLarge { bytes: usize::try_from(bytes).unwrap_or_default() }
         }
         (Some(_), None) => Loaded::Body(Body::Text(row.try_get::<_, Loose>(2)?.0)),
         (None, Some(_)) => Loaded::Body(Body::Bytes(row.try_get(3)?)),
-        (None, None) => Loaded::Body(Body::Text(String::new())),
+        (None, None) => Loaded::Unclear(Found::NEITHER),
     })
 }
 

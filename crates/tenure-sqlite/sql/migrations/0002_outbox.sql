@@ -98,3 +98,11 @@ create table {inbox} (
 ) strict, without rowid;
 
 create index "{prefix}inbox_accepted_at" on {inbox} (accepted_at);
+
+-- Who deletes messages deletes what stands for them.
+create trigger "{prefix}outbox_deleted" after delete on {outbox}
+begin
+    delete from {outbox_pending} where id = old.id;
+    delete from {outbox_dead} where id = old.id;
+    delete from {outbox_attempts} where message = old.id;
+end;

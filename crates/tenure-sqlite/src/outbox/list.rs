@@ -81,6 +81,8 @@ fn summary(row: &Row<'_>) -> Result<Summary, Fault> {
         (true, _) if discarded_at.is_some() => State::Discarded,
         (true, _) => State::Dead,
         (false, true) => State::Pending,
+        // Neither queued nor tried: someone took it out of the queue by hand.
+        (false, false) if row.get::<_, Option<i64>>(14)?.is_none() => State::Pending,
         (false, false) => State::Dispatched,
     };
     let finished_at = match state {

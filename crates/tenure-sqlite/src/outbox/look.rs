@@ -12,7 +12,6 @@ use super::text::{Bytes, Texts};
 use crate::error::Fault;
 use crate::reader::Snapshot;
 
-const BOTH: &str = "the row has both payload and payload_bytes";
 const GARBLED: &str = "the row holds text that is not UTF-8; insert what is no text as payload_bytes";
 const INDEX: &str = "the source_index is beyond 32 bits";
 
@@ -42,7 +41,7 @@ pub(super) fn load(snapshot: &Snapshot<'_>, id: RowId, limits: &Limits) -> Resul
     let read = |row: &Row<'_>| -> rusqlite::Result<Loaded> {
         let sizes: (Option<i64>, Option<i64>) = (row.get(0)?, row.get(1)?);
         Ok(match sizes {
-            (Some(_), Some(_)) => Loaded::Unclear(BOTH),
+            (Some(_), Some(_)) => Loaded::Unclear(Found::BOTH),
             (Some(bytes), None) | (None, Some(bytes)) if bytes > limit => {
                 Loaded::TooLarge { bytes: usize::try_from(bytes).unwrap_or_default() }
             }
@@ -52,7 +51,7 @@ pub(super) fn load(snapshot: &Snapshot<'_>, id: RowId, limits: &Limits) -> Resul
                 if texts.garbled { Loaded::Unclear(GARBLED) } else { Loaded::Body(Body::Text(text)) }
             }
             (None, Some(_)) => Loaded::Body(Body::Bytes(row.get(3)?)),
-            (None, None) => Loaded::Body(Body::Text(String::new())),
+            (None, None) => Loaded::Unclear(Found::NEITHER),
         })
     };
     Ok(statement.query_row(params![id.0, limit], read).optional()?.unwrap_or(Loaded::Gone))
@@ -230,12 +229,12 @@ fn stored(row: &Row<'_>) -> Result<Option<Stored>, Fault> {
 fn found(row: &Row<'_>, texts: &mut Texts<'_, '_>) -> Result<Found, Fault> {
     let there = (row.get::<_, Option<i64>>(14)?.is_some(), row.get::<_, Option<i64>>(15)?.is_some());
     Ok(match there {
-        (true, true) => Found::Unclear(BOTH),
+        (true, true) => Found::Unclear(Found::BOTH),
         (true, false) => texts.maybe(16)?.map_or(Found::Large, |text| Found::Body(Body::Text(text))),
         (false, true) => {
             row.get::<_, Option<Vec<u8>>>(17)?.map_or(Found::Large, |bytes| Found::Body(Body::Bytes(bytes)))
         }
-        (false, false) => Found::Body(Body::Text(String::new())),
+        (false, false) => Found::Unclear(Found::NEITHER),
     })
 }
 

@@ -238,7 +238,16 @@ impl Keeper {
             self.seat.leave();
         }
         let released = self.give_back().await;
-        tracing::info!(lease = %self.grant.name, term = %self.grant.term, ?released, "lease released");
+        let (lease, term) = (&self.grant.name, self.grant.term);
+        match &released {
+            Ok(Release::Released) => tracing::info!(%lease, %term, "lease released"),
+            Ok(Release::NotHeld) => {
+                tracing::info!(%lease, %term, "the lease was over before it was released")
+            }
+            Err(error) => {
+                tracing::warn!(%lease, %term, %error, "the lease was not released; its ttl ends it")
+            }
+        }
         if let Some(answer) = answer {
             let _ = answer.send(released.map_err(LeaseError::from));
         }

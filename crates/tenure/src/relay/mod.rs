@@ -189,8 +189,9 @@ impl Relay {
                     return Ok(());
                 }
                 Ended::Deposed => {
-                    let cause =
-                        lease.loss().map_or_else(|| "its fence was refused".to_owned(), |loss| loss.to_string());
+                    let cause = lease
+                        .loss()
+                        .map_or_else(|| "its fence was refused".to_owned(), |loss| loss.to_string());
                     tracing::warn!(%fence, %cause, "the relay is out of office");
                     // Should the store go on refusing what this lease grants, it must not be a busy loop.
                     tokio::select! {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use tenure_core::outbox::Message;
+use tenure_core::outbox::{Message, Sequence};
 
 use super::SinkError;
 
@@ -40,7 +40,7 @@ const RESERVED: &[&str] = &[
 /// | `time` | when it was enqueued |
 /// | `datacontenttype` | its content type; by HTTP that is `content-type` |
 /// | `tenuresource` | its source, if it has one: events of one source come in order |
-/// | `tenureseq` | `version.index` of its place in its source, if it has one; those with equal places come as they were inserted |
+/// | `tenureseq` | `version.index` of its place in its source, if it was given one |
 /// | `tenureattempt` | the number of this attempt, from 1 |
 /// | `tenureterm` | the term of the relay that sends, if it works under a lease |
 /// | `traceparent`, `tracestate` | the trace context, if the message has one |
@@ -105,7 +105,10 @@ pub(super) fn attributes<'a>(
     }
     if let Some(source) = &message.source {
         put("tenuresource", source.as_str().into());
-        put("tenureseq", format!("{}.{}", message.sequence.version, message.sequence.index).into());
+        // Messages that were given no place have none to tell: the same for all would look as if they were old.
+        if message.sequence != Sequence::default() {
+            put("tenureseq", format!("{}.{}", message.sequence.version, message.sequence.index).into());
+        }
     }
     put("tenureattempt", message.attempt.to_string().into());
     if let Some(term) = message.term {

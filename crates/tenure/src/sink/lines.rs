@@ -60,7 +60,12 @@ impl<W> Lines<W> {
     }
 
     fn named(name: &'static str, writer: W, source: EventSource) -> Self {
-        Self { name, source, output: Mutex::new(Output { writer, torn: false }), closed: AtomicBool::new(false) }
+        Self {
+            name,
+            source,
+            output: Mutex::new(Output { writer, torn: false }),
+            closed: AtomicBool::new(false),
+        }
     }
 }
 

@@ -87,6 +87,7 @@ pub(super) async fn drain(rig: &dyn Rig, count: u64) -> Result<f64, Failure> {
     let began = Instant::now();
     running.until_delivered(count).await?;
     let rate = count as f64 / began.elapsed().as_secs_f64();
+    tracing::info!(status = ?running.relay.status(), "drained");
     running.end().await?;
     Ok(rate)
 }

@@ -139,15 +139,20 @@ impl Rig for SqliteRig {
     }
 }
 
+/// A row as any program would read it: every column.
+type PlainRow = (i64, String, Option<String>, String, String, Option<String>, i64);
+
+fn read_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<PlainRow> {
+    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?))
+}
+
 fn plain_loop(connection: &mut Connection, count: u64, batch: u32) -> rusqlite::Result<f64> {
     let (began, mut last, mut left) = (Instant::now(), 0i64, count);
     while left > 0 {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let rows = {
             let mut read = transaction.prepare_cached(READ_PLAIN)?;
-            let rows = read.query_map(params![batch, last], |row| {
-                Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, Option<String>>(5)?))
-            })?;
+            let rows = read.query_map(params![batch, last], read_row)?;
             rows.collect::<rusqlite::Result<Vec<_>>>()?
         };
         {

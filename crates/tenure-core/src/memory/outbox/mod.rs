@@ -32,7 +32,6 @@ pub(super) use sweep::is_over;
 
 /// Payloads up to this size are carried along by a look.
 pub(super) const INLINE_MAX_BYTES: usize = 16 * 1024;
-const BOTH: &str = "the row has both payload and payload_bytes";
 
 /// The tables of an outbox and of an inbox, in memory.
 #[derive(Debug, Clone, Default)]
@@ -122,11 +121,11 @@ impl OutboxTables {
     pub fn load(&self, id: RowId, limits: &Limits) -> Loaded {
         let Some(row) = self.rows.get(&id) else { return Loaded::Gone };
         match (&row.payload, &row.payload_bytes) {
-            (Some(_), Some(_)) => Loaded::Unclear(BOTH),
+            (Some(_), Some(_)) => Loaded::Unclear(Found::BOTH),
             _ if row.payload_len() > limits.payload => Loaded::TooLarge { bytes: row.payload_len() },
             (Some(text), None) => Loaded::Body(Body::Text(text.clone())),
             (None, Some(bytes)) => Loaded::Body(Body::Bytes(bytes.clone())),
-            (None, None) => Loaded::Body(Body::Text(String::new())),
+            (None, None) => Loaded::Unclear(Found::NEITHER),
         }
     }
 
@@ -160,11 +159,11 @@ impl Row {
 
     fn found(&self) -> Found {
         match (&self.payload, &self.payload_bytes) {
-            (Some(_), Some(_)) => Found::Unclear(BOTH),
+            (Some(_), Some(_)) => Found::Unclear(Found::BOTH),
             _ if self.payload_len() > INLINE_MAX_BYTES => Found::Large,
             (Some(text), None) => Found::Body(Body::Text(text.clone())),
             (None, Some(bytes)) => Found::Body(Body::Bytes(bytes.clone())),
-            (None, None) => Found::Body(Body::Text(String::new())),
+            (None, None) => Found::Unclear(Found::NEITHER),
         }
     }
 }

@@ -5,7 +5,9 @@ use std::time::SystemTime;
 
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use hyper::header::{
+    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
+};
 use hyper::{Method, Request};
 use tenure_core::outbox::Message;
 
@@ -27,6 +29,8 @@ pub(super) fn build(
     let body = Bytes::copy_from_slice(message.body.as_bytes());
     let mut headers = event(source, message)?;
     headers.insert(CONTENT_TYPE, content_type(message.content_type())?);
+    // An empty body is left without a length by hyper, and some servers answer 411 to that.
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(message.body.as_bytes().len()));
     headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
     for name in ["traceparent", "tracestate"] {
         // A context that is none stays an attribute: a receiver's tracing should not have to cope with it.
