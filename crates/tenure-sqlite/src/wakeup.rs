@@ -16,6 +16,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tenure_core::StoreError;
@@ -24,6 +25,14 @@ use tokio::sync::Notify;
 
 use crate::log_watch::{LogWatch, Nudge};
 use crate::store::{Shared, SqliteStore};
+
+/// How long after a write the hint is given again, each after the one before.
+const ECHOES: [Duration; 4] = [
+    Duration::from_micros(150),
+    Duration::from_micros(250),
+    Duration::from_micros(400),
+    Duration::from_micros(800),
+];
 
 /// Counts the beginnings and ends of our own writes.
 #[derive(Debug, Default)]
@@ -182,12 +191,25 @@ impl Watcher {
             let by_another = before == heard && before.is_multiple_of(2) && self.own.count() == before;
             heard = before;
             if by_another {
-                self.bell.hint.notify_one();
+                self.ring();
             } else if !self.ask() {
                 return Ok(());
             }
         }
         Ok(())
+    }
+
+    /// Another one writes: what it commits shows as soon as the disk has it, of which nothing tells. So the hint is given
+    /// again a few times, more closely than a timer of the runtime could.
+    fn ring(&self) {
+        self.bell.hint.notify_one();
+        for pause in ECHOES {
+            thread::sleep(pause);
+            if self.bell.ended.load(Ordering::SeqCst) || !self.bell.armed.load(Ordering::SeqCst) {
+                return;
+            }
+            self.bell.hint.notify_one();
+        }
     }
 
     /// Has our connection see whether another one writes or has committed. Answers false when the store is gone.

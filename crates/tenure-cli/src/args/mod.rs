@@ -257,7 +257,7 @@ pub(crate) enum FailoverKind {
     Cut,
 }
 
-/// Count the statements that a holder and a waiting node send while nothing happens (Postgres)
+/// Count the statements that a holder, a waiting node and a relay send while nothing happens (Postgres)
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tenure bench idle --db postgres://app@127.0.0.1/app --seconds 20 --json")]
 pub(crate) struct IdleArgs {

@@ -25,6 +25,20 @@ pub(super) struct Entry<'a> {
     pub(super) acts: &'a Path,
 }
 
+fn not_started(error: std::io::Error) -> Failure {
+    Failure::Failed(format!("cannot start a contestant: {error}"))
+}
+
+/// This binary, with the tables that the command line names.
+fn tenure(binary: &Path, global: &Global) -> Command {
+    let mut command = Command::new(binary);
+    command.args(["--json", "--table-prefix", &global.table_prefix]);
+    if let Some(schema) = &global.schema {
+        command.args(["--schema", schema]);
+    }
+    command
+}
+
 /// One running contestant.
 pub(super) struct Contestant {
     child: Child,
@@ -34,16 +48,23 @@ pub(super) struct Contestant {
 
 impl Contestant {
     pub(super) fn start(entry: &Entry<'_>) -> Result<Self, Failure> {
-        let failed = |error: std::io::Error| Failure::Failed(format!("cannot start a contestant: {error}"));
-        let binary = std::env::current_exe().map_err(failed)?;
-        let mut command = Command::new(&binary);
-        command.args(["run", "--json", "--name", entry.lease, "--table-prefix", &entry.global.table_prefix]);
-        if let Some(schema) = &entry.global.schema {
-            command.args(["--schema", schema]);
-        }
+        let binary = std::env::current_exe().map_err(not_started)?;
+        let mut command = tenure(&binary, entry.global);
         // The URL goes by the environment: command lines are for everyone to read.
-        command.env("TENURE_LEASE_URL", entry.url).args(entry.options);
+        command.env("TENURE_LEASE_URL", entry.url).args(["run", "--name", entry.lease]).args(entry.options);
         command.arg("--").arg(&binary).arg(actor::COMMAND).arg(entry.acts);
+        Self::spawn(command)
+    }
+
+    /// A relay that has nothing to do, to a receiver that is not there.
+    pub(super) fn start_relay(global: &Global, url: &str, lease: &str) -> Result<Self, Failure> {
+        let binary = std::env::current_exe().map_err(not_started)?;
+        let mut command = tenure(&binary, global);
+        command.env("TENURE_DB", url).args(["relay", "--to", "http://127.0.0.1:9/", "--lease-name", lease]);
+        Self::spawn(command)
+    }
+
+    fn spawn(mut command: Command) -> Result<Self, Failure> {
         let quiet = std::env::var_os("TENURE_LOG").is_none();
         let stderr = if quiet { Stdio::null() } else { Stdio::inherit() };
         let mut child = command
@@ -52,7 +73,7 @@ impl Contestant {
             .stderr(stderr)
             .kill_on_drop(true)
             .spawn()
-            .map_err(failed)?;
+            .map_err(not_started)?;
         let pid = child.id().and_then(|pid| i32::try_from(pid).ok()).map(Pid::from_raw);
         let (Some(pid), Some(stdout)) = (pid, child.stdout.take()) else {
             return Err(Failure::Failed("a contestant ended at once".into()));

@@ -1,4 +1,4 @@
-//! `tenure bench idle`: what a holder and a waiting node cost the database while nothing happens.
+//! `tenure bench idle`: what a holder, a waiting node and a relay cost the database while nothing happens.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -20,6 +20,7 @@ struct Report {
     seconds: f64,
     holder: Cost,
     waiting: Cost,
+    relay: Cost,
 }
 
 /// Per second, as counted on the wire.
@@ -39,7 +40,9 @@ pub(crate) async fn idle(global: &Global, args: &IdleArgs) -> Result<ExitCode, F
     let directory = tempfile::tempdir()?;
     let acts = ActLog::create(&directory.path().join("acts"))?;
     let lease = format!("bench-idle-{:08x}", fastrand::u32(..));
-    let (holder_proxy, waiting_proxy) = (Proxy::start(server.clone()).await?, Proxy::start(server).await?);
+    let (holder_proxy, waiting_proxy) =
+        (Proxy::start(server.clone()).await?, Proxy::start(server.clone()).await?);
+    let relay_proxy = Proxy::start(server).await?;
     let (holder_url, waiting_url) = (holder_proxy.url(url)?, waiting_proxy.url(url)?);
     let start =
         |url: &str| Contestant::start(&Entry { global, url, lease: &lease, options: &[], acts: acts.path() });
@@ -47,19 +50,23 @@ pub(crate) async fn idle(global: &Global, args: &IdleArgs) -> Result<ExitCode, F
     holder.until_event("acquired").await?;
     let mut waiting = start(&waiting_url)?;
     waiting.until_event("waiting").await?;
+    let mut relay = Contestant::start_relay(global, &relay_proxy.url(url)?, &format!("{lease}-relay"))?;
+    relay.until_event("status").await?;
     // The start itself, with its probes and checks, is not what is measured.
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    let (began, before) = (Instant::now(), (holder_proxy.counts(), waiting_proxy.counts()));
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let counts = || (holder_proxy.counts(), waiting_proxy.counts(), relay_proxy.counts());
+    let (began, before) = (Instant::now(), counts());
     tokio::time::sleep(Duration::from_secs(args.seconds.into())).await;
-    let (seconds, after) = (began.elapsed().as_secs_f64(), (holder_proxy.counts(), waiting_proxy.counts()));
+    let (seconds, after) = (began.elapsed().as_secs_f64(), counts());
     let report = Report {
         bench: "idle",
         store,
         seconds,
         holder: Cost::of(before.0, after.0, seconds, holder.resident_kib()),
         waiting: Cost::of(before.1, after.1, seconds, waiting.resident_kib()),
+        relay: Cost::of(before.2, after.2, seconds, relay.resident_kib()),
     };
-    for contestant in [waiting, holder] {
+    for contestant in [relay, waiting, holder] {
         contestant.signal(Signal::SIGTERM);
         contestant.gone().await;
     }
@@ -85,7 +92,7 @@ impl Cost {
 fn print(report: &Report) {
     output::line(format_args!("idle cost on {} over {:.0} s", report.store, report.seconds));
     let mut table = Table::new(&["WHO", "STATEMENTS/S", "PINGS/S", "RESIDENT KIB"]);
-    for (who, cost) in [("holder", &report.holder), ("waiting", &report.waiting)] {
+    for (who, cost) in [("holder", &report.holder), ("waiting", &report.waiting), ("relay", &report.relay)] {
         let resident = cost.resident_kib.map_or_else(|| "-".into(), |kib| kib.to_string());
         table.row(vec![
             who.into(),

@@ -10,6 +10,7 @@
 //! - What is held in memory is bounded: rows that wait, that are under way, and that are not recorded yet.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +34,34 @@ const LANES_MAX: usize = 1024;
 const LANE_TURN: Duration = Duration::from_millis(100);
 /// How many batches of outcomes are recorded at once.
 const RECORDS_MAX: usize = 2;
+
+/// Hashes numbers of rows: they come from a sequence, so nobody chooses them, and a multiplication spreads them well.
+type Numbers = BuildHasherDefault<NumberHasher>;
+
+#[derive(Debug, Default, Clone, Copy)]
+struct NumberHasher(u64);
+
+impl Hasher for NumberHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_i64(&mut self, number: i64) {
+        self.write_u64(number.cast_unsigned());
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        let spread = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        // The table looks at the highest and the lowest bits.
+        self.0 = spread ^ (spread >> 32);
+    }
+}
 
 /// Rows for the sink: of one source in order, or of none.
 #[derive(Debug)]
@@ -86,12 +115,12 @@ pub struct Drain {
     /// Lanes that have something for the sink, each once.
     ready: VecDeque<Arc<str>>,
     /// Rows that are held, and must not be taken in again by a look.
-    held: HashSet<RowId>,
+    held: HashSet<RowId, Numbers>,
     flights: usize,
     /// Outcomes that wait to be recorded.
     outcomes: VecDeque<Outcome>,
     /// Which lane an unrecorded outcome belongs to.
-    owners: HashMap<RowId, Option<Arc<str>>>,
+    owners: HashMap<RowId, Option<Arc<str>>, Numbers>,
     records: usize,
     look: Option<UnderWay>,
     /// Rows that were recorded while a look was under way, which may bring them back.
@@ -119,10 +148,10 @@ impl Drain {
             lanes: HashMap::new(),
             unordered: Unordered::default(),
             ready: VecDeque::new(),
-            held: HashSet::new(),
+            held: HashSet::default(),
             flights: 0,
             outcomes: VecDeque::new(),
-            owners: HashMap::new(),
+            owners: HashMap::default(),
             records: 0,
             look: None,
             buried: Vec::new(),
@@ -291,22 +320,32 @@ impl Drain {
         let mut fresh = 0;
         // Sources of which a row is not due: what follows that row waits.
         let mut cut: HashSet<Arc<str>> = HashSet::new();
+        // The rows of a source usually stand together: its name is looked up once for all of them.
+        let mut run: (Option<Arc<str>>, u32) = (None, 0);
         for row in page.rows {
-            let lane = row.lane.as_deref().map(Arc::<str>::from);
-            *seen.entry(lane.clone()).or_default() += 1;
+            if row.lane.as_deref() != run.0.as_deref() {
+                let (lane, count) = std::mem::replace(&mut run, (row.lane.as_deref().map(Arc::from), 0));
+                *seen.entry(lane).or_default() += count;
+            }
+            run.1 += 1;
             let known = self.held.contains(&row.id);
-            match lane {
+            match &run.0 {
                 None if known => self.unordered.note(&row),
                 None => fresh += self.take_unordered(row),
-                Some(source) if cut.contains(&source) => {}
+                Some(source) if !cut.is_empty() && cut.contains(source) => {}
                 Some(source) if row.due_at > page.now => {
+                    let source = source.clone();
                     self.due_in(page.now.until(row.due_at), now);
                     cut.insert(source);
                 }
                 Some(_) if known => {}
-                Some(source) => fresh += self.take(source, row, now),
+                Some(source) => {
+                    let source = source.clone();
+                    fresh += self.take(source, row, now);
+                }
             }
         }
+        *seen.entry(run.0).or_default() += run.1;
         self.note_dry(&look, &seen, &cut);
         self.look_is_over();
         let whole = look.discovers.is_some() && look.unordered.is_some() && self.rotation.is_none();
@@ -549,7 +588,10 @@ impl Drain {
     pub fn recorded(&mut self, outcomes: Vec<Outcome>, answer: Recorded, now: Monotonic) -> bool {
         self.records = self.records.saturating_sub(1);
         let Recorded::Applied(applied) = answer else { return false };
-        let applied: HashSet<_> = applied.into_iter().collect();
+        // Nearly always all were: then no set is built.
+        let all = applied.len() == outcomes.len();
+        let applied: HashSet<RowId, Numbers> =
+            if all { HashSet::default() } else { applied.into_iter().collect() };
         for outcome in outcomes {
             if let Next::Again { after } = outcome.next {
                 self.due_in(after, now);
@@ -559,7 +601,7 @@ impl Drain {
             let Some(source) = lane else { continue };
             if let Some(state) = self.lanes.get_mut(&source) {
                 state.unrecorded = state.unrecorded.saturating_sub(1);
-                let settled_elsewhere = !applied.contains(&outcome.id);
+                let settled_elsewhere = !all && !applied.contains(&outcome.id);
                 // A source that was closed for a dead message goes on at once.
                 self.revisit |=
                     settled_elsewhere || (state.closed && outcome.next == Next::Dead { halt: false });

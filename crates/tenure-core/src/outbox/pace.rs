@@ -24,7 +24,9 @@ const REST_AFTER: Duration = Duration::from_millis(20);
 const GAP_BUSY: Duration = Duration::from_millis(2);
 /// Looks that find nothing may take up a fifth of the time: a rotation over very many parked sources is slow.
 const DUTY: u32 = 4;
-/// How far hints that lead to nothing are spaced at most.
+/// So many hints that lead to nothing are followed at once: a hint may come before what it tells of can be seen.
+const FRUITLESS_FREE: u32 = 5;
+/// Beyond, they are spaced ever farther, up to 32 ms.
 const FRUITLESS_MAX: u32 = 6;
 
 /// When to look next.
@@ -87,7 +89,7 @@ impl Pace {
         self.hinted = true;
         self.gap = GAP_MIN;
         // Hints that lead to nothing, such as a busy table of the user's own in the same file, are not followed at once.
-        let spaced = match self.fruitless {
+        let spaced = match self.fruitless.saturating_sub(FRUITLESS_FREE) {
             0 => now,
             n => now.max(self.last.after(GAP_MIN * (1 << n.min(FRUITLESS_MAX)))),
         };

@@ -1,7 +1,5 @@
 //! Texts as anyone may have inserted them: SQLite does not check that they are UTF-8.
 
-use std::borrow::Cow;
-
 use rusqlite::Row;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 
@@ -36,11 +34,11 @@ impl<'a, 'b> Texts<'a, 'b> {
                 });
             }
         };
-        Ok(Some(match String::from_utf8_lossy(bytes) {
-            Cow::Borrowed(text) => text.to_owned(),
-            Cow::Owned(text) => {
+        Ok(Some(match std::str::from_utf8(bytes) {
+            Ok(text) => text.to_owned(),
+            Err(_) => {
                 self.garbled = true;
-                text
+                String::from_utf8_lossy(bytes).into_owned()
             }
         }))
     }

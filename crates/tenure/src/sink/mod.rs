@@ -1,6 +1,6 @@
 //! Where a relay delivers to: functions of this process, an HTTP receiver, or standard output.
 //!
-//! [`Handlers`] calls functions, [`Http`](crate::sink::Http) posts, [`Stdout`] writes lines; [`from_url`] chooses by a
+//! [`Handlers`] calls functions, `Http` posts, [`Stdout`] writes lines; [`from_url`] chooses by a
 //! URL from the configuration, never by a row. What leaves the process is a CloudEvent (version 1.0); which attributes
 //! it has, and what becomes of a message's headers, stands at [`EventSource`].
 //!
