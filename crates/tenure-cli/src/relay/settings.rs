@@ -27,5 +27,11 @@ pub(super) fn from_args(args: &RelayArgs) -> RelaySettings {
 
 pub(super) fn retention(args: &RelayArgs) -> Retention {
     let keep = Some(args.keep);
-    Retention { dispatched: keep, dead: args.keep_dead, discarded: keep, inbox: keep, ..Retention::default() }
+    Retention {
+        dispatched: keep,
+        dead: args.keep_dead,
+        discarded: keep,
+        inbox: Some(args.keep_inbox),
+        ..Retention::default()
+    }
 }

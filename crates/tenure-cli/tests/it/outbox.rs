@@ -8,6 +8,10 @@ use serde_json::Value;
 use crate::harness::{Answer, Receiver, Relay, Store, run, tests_on, wait_until};
 
 tests_on!(sqlite:
+    a_reader_that_goes_away_ends_the_relay_and_kills_nothing,
+    who_deletes_messages_leaves_nothing_behind,
+    until_empty_leaves_what_waits_for_its_time,
+    sources_beyond_what_memory_holds_have_their_turn,
     b2_what_was_sent_arrives_as_a_cloudevent,
     a_plain_insert_is_enough,
     b13_order_is_kept_through_retries,
@@ -25,6 +29,9 @@ tests_on!(sqlite:
     an_id_that_stands_in_no_row_is_told_with_1,
 );
 tests_on!(postgres:
+    a_row_that_came_past_the_trigger_is_queued_and_never_deleted,
+    who_deletes_messages_leaves_nothing_behind,
+    until_empty_leaves_what_waits_for_its_time,
     b2_what_was_sent_arrives_as_a_cloudevent,
     a_plain_insert_is_enough,
     b13_order_is_kept_through_retries,
@@ -230,7 +237,7 @@ fn s43_one_bad_row_is_parked_and_the_rest_flows(store: &Store) {
     let receiver = Receiver::start();
     let options = ["--payload-limit", "1000", "--until-empty"];
     let mut relay = Relay::start(store, "n1", &receiver.url(), &options);
-    assert_eq!(relay.exit(), 0, "{}", relay.log());
+    assert_eq!(relay.exit(), 1, "messages died: {}", relay.log());
     assert_eq!(receiver.effects("good"), ["fine"]);
     let dead = list(store, &["--state", "dead"]);
     assert_eq!(dead.len(), expected, "{dead:?}");
@@ -324,7 +331,7 @@ fn status_tells_health_by_its_exit_code(store: &Store) {
     let ill = store.tenure(&["status", "--json", "--lag-unhealthy", "10ms", "--lag-degraded", "1ms"]);
     assert_eq!((ill.code, ill.json()["health"].as_str()), (1, Some("unhealthy")));
     let receiver = Receiver::with(|_, _| refuse("404 Nowhere"));
-    assert_eq!(Relay::start(store, "n1", &receiver.url(), &["--until-empty"]).exit(), 0);
+    assert_eq!(Relay::start(store, "n1", &receiver.url(), &["--until-empty"]).exit(), 1);
     let degraded = store.tenure(&["status", "--json"]).ok().json();
     assert_eq!(degraded["health"], "degraded", "{degraded}");
     assert_eq!(store.tenure(&["status", "--dead-unhealthy", "1"]).code, 1);
@@ -339,14 +346,14 @@ fn s43_a_row_whose_id_is_no_uuid_is_shown_and_discarded_by_it(store: &Store) {
         "insert into {outbox} (topic, type, payload, message_id) values ('t', 'k', '1', 'Order seven')"
     ));
     let receiver = Receiver::start();
-    assert_eq!(Relay::start(store, "n1", &receiver.url(), &["--until-empty"]).exit(), 0);
+    assert_eq!(Relay::start(store, "n1", &receiver.url(), &["--until-empty"]).exit(), 1);
     let shown = store.tenure(&["outbox", "show", "order SEVEN", "--json"]).ok().json();
     assert_eq!((shown["id"].as_str(), shown["state"].as_str()), (Some("Order seven"), Some("dead")));
     assert!(shown["last_error"].as_str().unwrap().contains("not a UUID"), "{shown}");
     assert_eq!(list(store, &["--id", "Order seven"]).len(), 1);
     let retried = store.tenure(&["outbox", "retry", "--id", "Order seven", "--json"]).ok().json();
     assert_eq!((retried["changed"].as_u64(), retried["ids"][0].as_str()), (Some(1), Some("Order seven")));
-    assert_eq!(Relay::start(store, "n1", &receiver.url(), &["--until-empty"]).exit(), 0);
+    assert_eq!(Relay::start(store, "n1", &receiver.url(), &["--until-empty"]).exit(), 1);
     let discarded = store.tenure(&["outbox", "discard", "--id", "Order seven", "--json"]).ok().json();
     assert_eq!((discarded["changed"].as_u64(), discarded["ids"][0].as_str()), (Some(1), Some("Order seven")));
     assert_eq!(stats(store)["discarded"], 1);
@@ -392,6 +399,9 @@ fn bad_input_is_refused_with_2(store: &Store) {
         &["relay", "--to", "stdout:", "--max-attempts", "0"],
         &["relay", "--to", "stdout:", "--retry-first", "2s", "--retry-cap", "1s"],
         &["relay", "--to", "stdout:", "--concurrency", "0"],
+        &["relay", "--to", "stdout:", "--keep-inbox", "1h"],
+        &["relay", "--to", "stdout:", "--payload-limit", "0"],
+        &["send", "--topic", "t", "--payload-limit", "18446744073709551615", "x"],
         &["outbox"],
         &["outbox", "list", "--state", "lost"],
         &["outbox", "show"],
@@ -401,4 +411,86 @@ fn bad_input_is_refused_with_2(store: &Store) {
         assert_eq!(said.code, 2, "{args:?}: {said:?}");
         assert!(!said.stderr.is_empty(), "{args:?}");
     }
+}
+
+fn a_reader_that_goes_away_ends_the_relay_and_kills_nothing(store: &Store) {
+    for n in 0..200 {
+        let source = format!("s{}", n % 5);
+        store.tenure(&["send", "--topic", "t", "--source", &source, &"x".repeat(2_000)]).ok();
+        if n >= 40 {
+            break;
+        }
+    }
+    let script = format!(
+        "\"$0\" relay --db '{}' --to stdout: --max-attempts 2 --retry-first 20ms --retry-cap 20ms; echo \"code $?\" >&2",
+        store.url()
+    );
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", &format!("( {script} ) | head -c 100"), crate::harness::TENURE]);
+    let said = run(&mut shell);
+    assert!(said.stderr.contains("code 1") && said.stderr.contains("whoever read it is gone"), "{said:?}");
+    assert_eq!(stats(store)["dead"], 0, "{said:?}");
+}
+
+fn who_deletes_messages_leaves_nothing_behind(store: &Store) {
+    for n in 0..3 {
+        send(store, &["--topic", "old", &format!("{n}")]);
+    }
+    send(store, &["--topic", "new", "kept"]);
+    let outbox = store.table("outbox");
+    store.execute(&format!("delete from {outbox} where topic = 'old'"));
+    assert_eq!(stats(store)["pending"], 1);
+    let receiver = Receiver::start();
+    assert_eq!(Relay::start(store, "n1", &receiver.url(), &["--until-empty"]).exit(), 0);
+    assert_eq!(receiver.effects(""), ["kept"]);
+    if !store.is_sqlite() {
+        store.execute(&format!("truncate {outbox}"));
+        let numbers = stats(store);
+        assert_eq!((numbers["pending"].as_u64(), numbers["dispatched"].as_u64()), (Some(0), Some(0)));
+    }
+}
+
+fn until_empty_leaves_what_waits_for_its_time(store: &Store) {
+    send(store, &["--topic", "t", "--source", "s", "--in", "1h", "later"]);
+    send(store, &["--topic", "t", "--source", "s", "behind it"]);
+    send(store, &["--topic", "t", "--source", "other", "now"]);
+    let receiver = Receiver::start();
+    assert_eq!(Relay::start(store, "n1", &receiver.url(), &["--until-empty"]).exit(), 0);
+    assert_eq!(receiver.effects("other"), ["now"]);
+    assert_eq!(stats(store)["pending"], 2);
+}
+
+fn a_row_that_came_past_the_trigger_is_queued_and_never_deleted(store: &Store) {
+    store.tenure(&["migrate"]).ok();
+    let outbox = store.table("outbox");
+    store.execute(&format!(
+        "set session_replication_role = replica; \
+         insert into {outbox} (topic, type, payload, created_at) values ('t', 'k', 'stray', now() - interval '1 day')"
+    ));
+    assert_eq!(list(store, &[])[0]["state"], "pending");
+    let receiver = Receiver::start();
+    let mut relay = Relay::start(store, "n1", &receiver.url(), &["--keep", "1h"]);
+    wait_until("retention has queued it", || receiver.effects("") == ["stray"]);
+    assert_eq!(relay.stop(), 0);
+    assert_eq!(list(store, &[])[0]["state"], "dispatched");
+}
+
+fn sources_beyond_what_memory_holds_have_their_turn(store: &Store) {
+    store.tenure(&["migrate"]).ok();
+    let outbox = store.table("outbox");
+    store.execute(&format!(
+        "with recursive n(i) as (select 0 union all select i + 1 from n where i < 27999) \
+         insert into {outbox} (topic, type, payload, source) select 't', 'k', i, printf('s%05d', i % 1400) from n"
+    ));
+    let said = run(store
+        .command(&["relay", "--to", "stdout:", "--until-empty", "--quiet"])
+        .env("TENURE_LOG", "error"));
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    let lines: Vec<_> = said.stdout.lines().collect();
+    assert_eq!(lines.len(), 28_000);
+    let late = (1_300..1_400).filter(|n| {
+        let name = format!("\"tenuresource\":\"s{n:05}\"");
+        !lines[..20_000].iter().any(|line| line.contains(&name))
+    });
+    assert_eq!(late.count(), 0, "sources that had no turn before the others ran dry");
 }

@@ -52,7 +52,8 @@ pub async fn s38_what_is_above_the_limit_is_not_loaded(backend: &dyn OutboxBacke
             PlainRow { payload: text(20_000), payload_bytes: Some(vec![0; 9]), ..row.clone() },
             Err(Loaded::Unclear(Found::BOTH)),
         ),
-        (row, Ok(0)),
+        (PlainRow { payload: Some(String::new()), ..row.clone() }, Ok(0)),
+        (row, Err(Loaded::Unclear(Found::NEITHER))),
     ];
     for (row, expected) in cases {
         backend.insert_plain(row).await.expect("a plain insert");

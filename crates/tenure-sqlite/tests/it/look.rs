@@ -243,9 +243,9 @@ async fn text_that_is_not_utf_8_is_parked_and_stops_nobody() {
 }
 
 #[tokio::test]
-async fn no_payload_at_all_is_an_empty_text() {
+async fn no_payload_at_all_is_no_empty_text() {
     let file = SqliteFile::start().await;
     let store = file.connect().await;
     file.raw().execute("insert into tenure_outbox (topic, type) values ('t', 'k')", []).unwrap();
-    assert_eq!(only(&store).await.body, Found::Body(Body::Text(String::new())));
+    assert_eq!(only(&store).await.body, Found::Unclear(Found::NEITHER));
 }

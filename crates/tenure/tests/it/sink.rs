@@ -247,13 +247,13 @@ async fn after_a_failure_the_first_of_each_source_is_tried_again_and_no_line_is_
 }
 
 #[tokio::test]
-async fn a_closed_pipe_is_named() {
+async fn a_closed_pipe_is_told_and_burns_no_attempt() {
     let (near, far) = tokio::io::duplex(64);
     drop(far);
     let sink = Lines::to(near, EventSource::default());
-    let verdict = sink.deliver(&message("A")).await;
-    assert!(matches!(verdict, Verdict::Transient { .. }));
-    assert_eq!(reason(verdict), "lines is a closed pipe: whoever read it is gone");
+    assert_eq!(sink.gone(), None);
+    assert_eq!(sink.deliver(&message("A")).await, Verdict::Withheld, "no attempt is burnt");
+    assert_eq!(sink.gone().unwrap(), "lines is a closed pipe: whoever read it is gone");
 }
 
 fn refused(url: &str) -> SinkError {
