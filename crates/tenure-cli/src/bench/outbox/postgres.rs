@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use tenure::core::naming::{Identifier, Naming};
 use tenure::postgres::{Outbox, PostgresOptions, PostgresStore};
 use tenure::{Database, NewMessage, OpenOptions};
+use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, NoTls};
 
 use super::rig::{Producer, Rig};
@@ -120,8 +121,7 @@ impl Rig for PostgresRig {
     async fn producer(&self) -> Result<Box<dyn Producer>, Failure> {
         let client = connect(&self.url).await?;
         client.batch_execute(&use_schema(&self.schema)).await.map_err(failed)?;
-        let bare = client.prepare(BARE).await.map_err(failed)?;
-        Ok(Box::new(PostgresProducer { client, bare, outbox: self.outbox.clone() }))
+        Ok(Box::new(PostgresProducer { client, outbox: self.outbox.clone() }))
     }
 
     async fn remove(&self) -> Result<(), Failure> {
@@ -131,7 +131,6 @@ impl Rig for PostgresRig {
 
 struct PostgresProducer {
     client: Client,
-    bare: tokio_postgres::Statement,
     outbox: Outbox,
 }
 
@@ -145,9 +144,14 @@ impl Producer for PostgresProducer {
 
     async fn bare(&mut self, message: &NewMessage) -> Result<(), Failure> {
         let transaction = self.client.transaction().await.map_err(failed)?;
-        let values: &[&(dyn tokio_postgres::types::ToSql + Sync)] =
-            &[&message.source, &message.topic, &message.kind, &PAYLOAD];
-        transaction.execute(&self.bare, values).await.map_err(failed)?;
+        // In one round trip, unprepared, as the library does it with this driver.
+        let values: &[(&(dyn ToSql + Sync), Type)] = &[
+            (&message.source, Type::TEXT),
+            (&message.topic, Type::TEXT),
+            (&message.kind, Type::TEXT),
+            (&PAYLOAD, Type::TEXT),
+        ];
+        transaction.query_typed(BARE, values).await.map_err(failed)?;
         transaction.commit().await.map_err(failed)
     }
 }
