@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use rusqlite::{CachedStatement, OptionalExtension, Params, Row, params};
 use tenure_core::outbox::{
-    Body, Discover, Found, LaneLook, Limits, Loaded, Look, Page, RowId, Sequence, Stored, UnorderedLook,
+    Body, Discover, Found, HEADERS_MAX_BYTES, LaneLook, Limits, Loaded, Look, Page, RowId, SOURCE_MAX_BYTES,
+    Sequence, Stored, TOPIC_MAX_BYTES, TYPE_MAX_BYTES, UnorderedLook,
 };
 use tenure_core::time::StoreTime;
 
@@ -200,18 +201,18 @@ fn stored(row: &Row<'_>) -> Result<Option<Stored>, Fault> {
     let index: i64 = row.get(8)?;
     let mut stored = Stored {
         id: RowId(row.get(0)?),
-        message_id: texts.of_column(5)?,
+        message_id: texts.cut(5, SOURCE_MAX_BYTES)?.unwrap_or_default(),
         lane,
-        source: texts.maybe(6)?,
+        source: texts.cut(6, SOURCE_MAX_BYTES)?,
         sequence: Sequence {
             version: row.get(7)?,
             index: i32::try_from(index).unwrap_or(if index < 0 { i32::MIN } else { i32::MAX }),
         },
-        topic: texts.of_column(9)?,
-        kind: texts.of_column(10)?,
+        topic: texts.cut(9, TOPIC_MAX_BYTES)?.unwrap_or_default(),
+        kind: texts.cut(10, TYPE_MAX_BYTES)?.unwrap_or_default(),
         body: Found::Large,
-        content_type: texts.maybe(11)?,
-        headers: texts.maybe(12)?,
+        content_type: texts.cut(11, TYPE_MAX_BYTES)?,
+        headers: texts.cut(12, HEADERS_MAX_BYTES)?,
         created_at: StoreTime::from_micros(row.get(13)?),
         due_at: StoreTime::from_micros(due_at),
         attempts: count(row.get(3)?),

@@ -23,6 +23,17 @@ impl<'a, 'b> Texts<'a, 'b> {
         Self { row, garbled: false }
     }
 
+    /// The text in a column that is longer than `limit` is of no use: so much of it that this is seen.
+    pub(super) fn cut(&mut self, at: usize, limit: usize) -> rusqlite::Result<Option<String>> {
+        match self.row.get_ref(at)? {
+            ValueRef::Text(bytes) if bytes.len() > 2 * limit => {
+                let end = (limit + 1..limit + 5).find(|end| bytes[*end] & 0xc0 != 0x80).unwrap_or(limit + 1);
+                Ok(Some(self.read(&bytes[..end])))
+            }
+            _ => self.maybe(at),
+        }
+    }
+
     /// The text in a column, with replacement characters for what is no UTF-8.
     pub(super) fn maybe(&mut self, at: usize) -> rusqlite::Result<Option<String>> {
         let bytes = match self.row.get_ref(at)? {
@@ -34,13 +45,17 @@ impl<'a, 'b> Texts<'a, 'b> {
                 });
             }
         };
-        Ok(Some(match std::str::from_utf8(bytes) {
+        Ok(Some(self.read(bytes)))
+    }
+
+    fn read(&mut self, bytes: &[u8]) -> String {
+        match std::str::from_utf8(bytes) {
             Ok(text) => text.to_owned(),
             Err(_) => {
                 self.garbled = true;
                 String::from_utf8_lossy(bytes).into_owned()
             }
-        }))
+        }
     }
 
     /// The same for a column that is never null.
