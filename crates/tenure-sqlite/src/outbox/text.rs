@@ -26,7 +26,7 @@ impl<'a, 'b> Texts<'a, 'b> {
     /// The text in a column that is longer than `limit` is of no use: so much of it that this is seen.
     pub(super) fn cut(&mut self, at: usize, limit: usize) -> rusqlite::Result<Option<String>> {
         match self.row.get_ref(at)? {
-            ValueRef::Text(bytes) if bytes.len() > 2 * limit => {
+            ValueRef::Text(bytes) if bytes.len() > (2 * limit).max(4_000) => {
                 let end = (limit + 1..limit + 5).find(|end| bytes[*end] & 0xc0 != 0x80).unwrap_or(limit + 1);
                 Ok(Some(self.read(&bytes[..end])))
             }
