@@ -271,7 +271,9 @@ impl Drain {
     fn discover(&mut self, room: usize, due: bool, now: Monotonic) -> Option<Discover> {
         let lately = self.discovered_at.is_some_and(|at| at.until(now) < DISCOVER_EVERY);
         let begun = self.rotation.is_some();
-        if self.lanes.len() >= LANES_MAX || (lately && !begun && !due) {
+        // With nothing to do, the pace alone says when to look.
+        let early = !due && !begun && (lately || self.lanes.is_empty());
+        if self.lanes.len() >= LANES_MAX || early {
             return None;
         }
         self.discovered_at = Some(now);

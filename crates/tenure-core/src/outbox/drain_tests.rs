@@ -192,6 +192,14 @@ fn s43_rows_that_cannot_be_read_do_not_hold_up_their_source() {
 }
 
 #[test]
+fn with_nothing_to_do_the_pace_alone_says_when_to_look() {
+    let mut drain = started(RelaySettings::default(), Vec::new());
+    assert!(drain.is_idle());
+    assert!(drain.look(false, at(60_000)).is_none());
+    assert!(drain.look(true, at(60_000)).is_some());
+}
+
+#[test]
 fn what_came_due_while_there_was_no_room_is_not_forgotten() {
     let settings = RelaySettings { read_ahead: 1, ..RelaySettings::default() };
     let mut delayed = row(2, Some("b"));
