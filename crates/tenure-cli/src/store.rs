@@ -1,10 +1,15 @@
 //! Opening the store that the command line names.
 
+use std::time::{Duration, Instant};
+
 use tenure::core::naming::{Identifier, Naming};
 use tenure::{Database, OpenOptions};
 
 use crate::args::Global;
-use crate::output::Failure;
+use crate::output::{self, Failure};
+
+/// How often a store that is away is asked again.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 /// The URL given by `--db`, or an error that says how to give it.
 pub(crate) fn database_url(global: &Global) -> Result<&str, Failure> {
@@ -52,4 +57,25 @@ pub(crate) async fn open_to_work(global: &Global, url: &str, migrate: bool) -> R
         Err(error) => return Err(error.into()),
     }
     Ok(database)
+}
+
+/// The same; a store that is away is waited for.
+pub(crate) async fn open_patiently(
+    global: &Global,
+    url: &str,
+    migrate: bool,
+    patience: Duration,
+) -> Result<Database, Failure> {
+    let (began, mut told) = (Instant::now(), false);
+    loop {
+        match open_to_work(global, url, migrate).await {
+            Err(Failure::Away(reason)) if began.elapsed() < patience => {
+                if !std::mem::replace(&mut told, true) {
+                    output::note(format_args!("{reason}; waiting for it"));
+                }
+                tokio::time::sleep(ASK_AGAIN.min(patience.saturating_sub(began.elapsed()))).await;
+            }
+            opened => return opened,
+        }
+    }
 }

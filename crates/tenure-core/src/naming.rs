@@ -75,7 +75,7 @@ impl Naming {
 }
 
 /// Every table a statement may name.
-const TABLES: [&str; 9] = [
+pub const TABLES: [&str; 9] = [
     "leases",
     "lease_history",
     "audit",

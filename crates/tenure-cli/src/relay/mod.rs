@@ -41,7 +41,7 @@ pub(crate) async fn relay(global: &Global, args: &RelayArgs) -> Result<ExitCode,
     let database = tokio::select! {
         biased;
         _ = signals.ending() => return Ok(ExitCode::SUCCESS),
-        opened = open(global, args, url) => opened?,
+        opened = store::open_patiently(global, url, !args.no_migrate, Duration::MAX) => opened?,
     };
     let leases = Leases::new(database.leases(), node.clone());
     for note in leases.capabilities().notes {
@@ -103,22 +103,6 @@ pub(crate) async fn relay(global: &Global, args: &RelayArgs) -> Result<ExitCode,
     Ok(ExitCode::from(code))
 }
 
-/// Opens the store; one that is away is waited for, as it would be later.
-async fn open(global: &Global, args: &RelayArgs, url: &str) -> Result<tenure::Database, Failure> {
-    let mut told = false;
-    loop {
-        match store::open_to_work(global, url, !args.no_migrate).await {
-            Err(Failure::Away(reason)) => {
-                if !std::mem::replace(&mut told, true) {
-                    output::note(format_args!("{reason}; waiting for it"));
-                }
-                tokio::time::sleep(Duration::from_secs(1)).await;
-            }
-            opened => return opened,
-        }
-    }
-}
-
 fn sink(args: &RelayArgs) -> Result<Arc<dyn Sink>, Failure> {
     let wrong = |error: SinkError| Failure::Usage(error.to_string());
     let mut http = HttpOptions::from_env().map_err(wrong)?;
@@ -164,7 +148,6 @@ impl From<RelayError> for Failure {
         match error {
             RelayError::Settings(error) => error.into(),
             RelayError::Lease(error) => error.into(),
-            RelayError::Store(error) => error.into(),
             other => Self::Failed(other.to_string()),
         }
     }

@@ -23,7 +23,7 @@ mod terminal;
 mod watch;
 
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 use tenure::core::id::Node;
@@ -94,19 +94,7 @@ async fn open(global: &Global, args: &RunArgs, url: &str) -> Result<tenure::Data
         );
     }
     let patience = if args.restart { Duration::MAX } else { args.wait.unwrap_or_default() };
-    let (began, mut told) = (Instant::now(), false);
-    loop {
-        match store::open_to_work(global, url, !args.no_migrate).await {
-            Err(Failure::Away(reason)) if began.elapsed() < patience => {
-                if !std::mem::replace(&mut told, true) {
-                    output::note(format_args!("{reason}; waiting for it"));
-                }
-                tokio::time::sleep(Duration::from_secs(1).min(patience.saturating_sub(began.elapsed())))
-                    .await;
-            }
-            opened => return opened,
-        }
-    }
+    store::open_patiently(global, url, !args.no_migrate, patience).await
 }
 
 impl Job<'_> {

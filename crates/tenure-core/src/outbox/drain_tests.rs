@@ -150,6 +150,16 @@ fn a_row_that_was_committed_late_takes_its_place() {
 }
 
 #[test]
+fn rows_that_come_back_untried_stand_behind_one_that_was_committed_late() {
+    let mut drain = started(RelaySettings::default(), vec![row(5, Some("a")), row(7, Some("a"))]);
+    let flight = drain.next_flight(1).unwrap();
+    drain.look(true, at(2_000)).unwrap();
+    drain.looked(page(vec![row(5, Some("a")), row(6, Some("a")), row(7, Some("a"))]), at(2_001));
+    land(&mut drain, flight, &[Verdict::Accepted]);
+    assert_eq!(ids(&drain.next_flight(1).unwrap().rows), [6, 7]);
+}
+
+#[test]
 fn a_row_that_is_not_due_holds_back_what_follows_it() {
     let mut delayed = row(2, Some("a"));
     delayed.due_at = StoreTime::from_micros(1_400_000);

@@ -53,11 +53,17 @@ impl Lane {
         !self.flying && self.unrecorded == 0 && self.queue.is_empty() && (self.closed || self.dry)
     }
 
-    /// Puts a row where it belongs: usually last, but a row that was committed late may belong before others.
+    /// Takes in a row that was read.
     pub(super) fn insert(&mut self, row: Stored) {
-        let place = row.place();
         self.held += 1;
-        self.read_to = self.read_to.max(Some(place));
+        self.read_to = self.read_to.max(Some(row.place()));
+        self.put(row);
+    }
+
+    /// Puts a row where it belongs: usually last, but a row that was committed late may belong before others, and one that
+    /// comes back untried behind it.
+    pub(super) fn put(&mut self, row: Stored) {
+        let place = row.place();
         if self.queue.back().is_none_or(|last| last.place() < place) {
             self.queue.push_back(row);
             return;

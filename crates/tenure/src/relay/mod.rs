@@ -44,7 +44,6 @@ mod sweeper;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::StoreError;
 use tenure_core::contract::{OutboxStore, Sink};
 use tenure_core::id::NodeName;
 use tenure_core::lease::SettingsError;
@@ -71,9 +70,6 @@ pub enum RelayError {
     /// The lease could not be had, and waiting would not mend it.
     #[error(transparent)]
     Lease(#[from] LeaseError),
-    /// The store refuses, and waiting would not mend it.
-    #[error(transparent)]
-    Store(#[from] StoreError),
     /// Nothing can be delivered to the sink any more.
     #[error("nothing more can be delivered: {reason}")]
     SinkGone {

@@ -171,8 +171,8 @@ impl Office {
                 tracing::warn!(flights, held, "stopped with deliveries under way; they will be made again");
                 return false;
             }
-            let sleep = now.until(until).min(now.until(self.record_at).max(Duration::from_millis(1)));
-            let sleep = if self.record_at > now { sleep } else { now.until(until) };
+            let wake = if self.record_at > now { self.record_at.min(until) } else { until };
+            let sleep = now.until(wake);
             tokio::select! {
                 biased;
                 () = lost.stopped() => return true,

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use rusqlite::TransactionBehavior;
 use tempfile::TempDir;
-use tenure::core::naming::{Identifier, Naming};
+use tenure::core::naming::{Identifier, Naming, TABLES};
 use tenure::postgres::{PostgresOptions, PostgresStore};
 use tenure::sqlite::{SqliteOptions, SqliteStore};
 use tenure::{Fence, FenceError, LeaseName, Term};
@@ -206,19 +206,8 @@ impl Store {
 impl Drop for Store {
     fn drop(&mut self) {
         if self.kind != Kind::Sqlite {
-            let tables = [
-                "leases",
-                "lease_history",
-                "audit",
-                "schema",
-                "outbox",
-                "outbox_pending",
-                "outbox_attempts",
-                "outbox_dead",
-                "inbox",
-            ];
             let sql =
-                format!("drop table if exists {} cascade", tables.map(|table| self.table(table)).join(", "));
+                format!("drop table if exists {} cascade", TABLES.map(|table| self.table(table)).join(", "));
             let _ = block_on(execute(&self.url, &sql));
         }
     }
