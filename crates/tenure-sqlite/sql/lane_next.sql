@@ -1,6 +1,6 @@
 -- The next source, and when its head is due.
-select source, due_at
+select lane, due_at
 from {outbox_pending}
-where source > ?1
-order by source, source_seq, source_index, id
+where lane > ?1
+order by lane, source_seq, source_index, id
 limit 1

@@ -6,14 +6,14 @@ from (
     select min(p.due_at) as since
     from {outbox_pending} as p
     where p.attempts = 0 and p.due_at <= ?1
-      and (p.source is null or p.source not in (select h.source from {outbox_pending} as h where h.due_at is null))
+      and p.lane not in (select h.lane from {outbox_pending} as h where h.due_at is null)
     union all
     select min(coalesce(o.deliver_at, o.created_at))
     from (
         select p.id
         from {outbox_pending} as p
         where p.attempts > 0 and p.due_at is not null
-          and (p.source is null or p.source not in (select h.source from {outbox_pending} as h where h.due_at is null))
+          and p.lane not in (select h.lane from {outbox_pending} as h where h.due_at is null)
         order by p.id
         limit 100
     ) as first cross join {outbox} as o on o.id = first.id

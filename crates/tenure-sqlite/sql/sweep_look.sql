@@ -1,7 +1,10 @@
 -- Messages by number, with when they were finished: null while they are not. One that was never delivered is not finished.
 select o.id, o.created_at,
        case
-           when exists (select 1 from {outbox_pending} as p where p.id = o.id) then null
+           when exists (
+               select 1 from {outbox_pending} as p
+               where (p.lane, p.source_seq, p.source_index, p.id) = (o.lane, o.source_seq, o.source_index, o.id)
+           ) then null
            else coalesce(
                d.discarded_at, d.died_at,
                (

@@ -1,3 +1,4 @@
-where p.source is null and p.due_at <= ?1
+from {outbox_pending} as p indexed by "{prefix}outbox_pending_due" cross join {outbox} as o on o.id = p.id
+where p.lane = '' and p.due_at <= ?1
 order by p.due_at, p.id
 limit ?2

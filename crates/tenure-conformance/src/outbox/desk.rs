@@ -66,10 +66,10 @@ pub(crate) fn deliverable(page: &Page) -> Vec<&Stored> {
     let mut cut = Vec::new();
     let mut rows = Vec::new();
     for row in &page.rows {
-        if row.lane.as_ref().is_some_and(|lane| cut.contains(&lane)) {
+        if row.lane().is_some_and(|lane| cut.contains(&lane)) {
             continue;
         }
-        match (&row.lane, row.due_at > page.now) {
+        match (row.lane(), row.due_at > page.now) {
             (Some(lane), true) => cut.push(lane),
             (None, true) => panic!("a row without a source is shown before it is due: {row:?}"),
             (_, false) => rows.push(row),

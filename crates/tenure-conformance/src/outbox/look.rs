@@ -57,7 +57,7 @@ pub async fn s44_sources_inserted_crosswise_keep_their_order(backend: &dyn Outbo
             let page = desk.looks(look).await;
             assert_eq!(page.rows.len(), 20 * 16);
             for source in &sources {
-                let rows = page.rows.iter().filter(|row| row.lane.as_ref() == Some(source));
+                let rows = page.rows.iter().filter(|row| row.lane() == Some(source));
                 assert!(rows.map(|row| row.sequence.version).eq(0..16), "{source} is not in order");
             }
         }
@@ -81,10 +81,10 @@ pub async fn s30_a_row_that_was_committed_late_is_seen(backend: &dyn OutboxBacke
     let rows = desk.looks(&everywhere()).await.rows;
     assert_eq!(rows.len(), 4);
     let numbers: Vec<_> =
-        rows.iter().filter(|row| row.lane.is_some()).map(|row| row.message_id.clone()).collect();
+        rows.iter().filter(|row| row.lane().is_some()).map(|row| row.message_id.clone()).collect();
     assert_eq!(numbers, [id_of(&late[0]).to_string(), id_of(&early[0]).to_string()], "by its place");
     // By the place of what was read before it is not seen; that is why a relay reads from the head again and again.
-    let seen = page.rows.iter().find(|row| row.lane.is_some()).expect("a row");
+    let seen = page.rows.iter().find(|row| row.lane().is_some()).expect("a row");
     assert_eq!(desk.looks(&at_lane("late", Some(seen.place()), 10)).await.rows, []);
 }
 
@@ -98,7 +98,7 @@ pub async fn a_lane_is_read_on_from_a_place(backend: &dyn OutboxBackend) {
     for _ in 0..5 {
         let page = desk.looks(&at_lane("lane", after, 2)).await;
         assert!(page.rows.len() <= 2);
-        assert!(page.rows.iter().all(|row| row.lane.as_deref() == Some("lane")));
+        assert!(page.rows.iter().all(|row| row.lane() == Some("lane")));
         after = page.rows.last().map(|row| row.place()).or(after);
         read.extend(page.rows.into_iter().map(|row| row.message_id));
     }
@@ -126,7 +126,7 @@ pub async fn discovery_goes_round_all_sources_by_their_bytes(backend: &dyn Outbo
         loop {
             let discover = Discover { after, sources: step, rows_each: 2, except: Vec::new() };
             let page = desk.looks(&Look { discover: Some(discover), ..Look::default() }).await;
-            let rows: Vec<_> = page.rows.iter().map(|row| row.lane.clone().expect("a lane")).collect();
+            let rows: Vec<_> = page.rows.iter().map(|row| row.lane().expect("a lane").to_owned()).collect();
             assert!(rows.len() <= 2 * step as usize);
             seen.extend(rows);
             rounds += 1;
@@ -150,7 +150,7 @@ pub async fn discovery_leaves_out_what_is_known(backend: &dyn OutboxBackend) {
     let except = vec!["a".to_owned(), "c".to_owned(), "nothing".to_owned()];
     let discover = Discover { after: None, sources: 2, rows_each: 9, except };
     let page = desk.looks(&Look { discover: Some(discover), ..Look::default() }).await;
-    let found: Vec<_> = page.rows.iter().map(|row| row.lane.clone().expect("a lane")).collect();
+    let found: Vec<_> = page.rows.iter().map(|row| row.lane().expect("a lane").to_owned()).collect();
     assert_eq!(found, ["b", "d"]);
 }
 
@@ -238,7 +238,7 @@ pub async fn what_has_no_source_comes_in_the_order_of_its_due_time(backend: &dyn
     for _ in 0..5 {
         let unordered = Some(UnorderedLook { after, limit: 2 });
         let page = desk.looks(&Look { unordered, ..Look::default() }).await;
-        assert!(page.rows.len() <= 2 && page.rows.iter().all(|row| row.lane.is_none()));
+        assert!(page.rows.len() <= 2 && page.rows.iter().all(|row| row.lane().is_none()));
         after = page.rows.last().map(|row| (row.due_at, row.id)).or(after);
         read.extend(page.rows.into_iter().map(|row| row.message_id));
     }

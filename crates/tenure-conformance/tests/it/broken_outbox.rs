@@ -223,7 +223,7 @@ impl OutboxStore for Broken {
         }
         let mut page = self.inner.look(&look).await?;
         match self.flaw {
-            Flaw::OrderById => page.rows.sort_by_key(|row| (row.lane.clone(), row.id)),
+            Flaw::OrderById => page.rows.sort_by_key(|row| (row.lane().map(str::to_owned), row.id)),
             Flaw::Cursor => {
                 let seen = self.seen.load(Ordering::SeqCst);
                 let highest = page.rows.iter().map(|row| row.id.0).max().unwrap_or(0);

@@ -115,7 +115,7 @@ mod tests {
         Stored {
             id: RowId(1),
             message_id: "470831a4-832f-5e77-b6eb-b9d970179689".into(),
-            lane: Some("order-7".into()),
+            ordered: true,
             source: Some("order-7".into()),
             sequence: Sequence::default(),
             topic: "orders".into(),

@@ -13,7 +13,7 @@ fn row(id: i64, source: Option<&str>) -> Stored {
     Stored {
         id: RowId(id),
         message_id: format!("00000000-0000-0000-0000-{id:012}"),
-        lane: source.map(Into::into),
+        ordered: source.is_some(),
         source: source.map(Into::into),
         sequence: Sequence::default(),
         topic: "t".into(),

@@ -131,8 +131,8 @@ pub struct Stored {
     pub id: RowId,
     /// The message's id, which should be a UUID.
     pub message_id: String,
-    /// What orders it, as the queue has it: `None` also for a source that cannot be one.
-    pub lane: Option<String>,
+    /// Whether its source orders it, as the queue has it: not so for one that cannot be a source.
+    pub ordered: bool,
     /// What orders it, as it was inserted.
     pub source: Option<String>,
     /// Where it stands in its source.
@@ -158,6 +158,11 @@ pub struct Stored {
 }
 
 impl Stored {
+    /// The source that it stands in the order of, if there is one.
+    pub fn lane(&self) -> Option<&str> {
+        self.source.as_deref().filter(|_| self.ordered)
+    }
+
     /// Where it stands in its source.
     pub fn place(&self) -> Place {
         Place { sequence: self.sequence, id: self.id }

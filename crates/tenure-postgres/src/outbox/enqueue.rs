@@ -42,6 +42,9 @@ pub struct Outbox {
 
 #[derive(Debug)]
 struct Texts {
+    /// For a message without a delay.
+    now: String,
+    /// For one with a delay, and for other drivers.
     one: String,
     many: String,
     compare: String,
@@ -51,11 +54,24 @@ struct Texts {
     prepares: bool,
 }
 
+impl Texts {
+    /// The statement that inserts this message.
+    fn of(&self, message: &NewMessage) -> &str {
+        if message.delay.is_zero() { &self.now } else { &self.one }
+    }
+}
+
+/// The message's own id, or one by chance.
+fn id_of(message: &NewMessage) -> MessageId {
+    message.id.unwrap_or_else(|| uuid::Uuid::new_v4().into())
+}
+
 impl PostgresStore {
     /// What enqueues messages in the user's own transactions; cheap to clone.
     pub fn outbox(&self) -> Outbox {
         let statements = &self.shared.statements.outbox;
         let texts = Texts {
+            now: statements.enqueue_now.clone(),
             one: statements.enqueue.clone(),
             many: statements.enqueue_all.clone(),
             compare: statements.compare.clone(),
@@ -94,10 +110,11 @@ impl Outbox {
         message: &NewMessage,
     ) -> Result<Enqueued, EnqueueError> {
         message.check(&self.limits)?;
+        let id = id_of(message);
         for _ in 0..TRIES {
             let (text, bytes) = parts(&message.body);
-            let row = sqlx::query(crate::statements::for_sqlx(&self.texts.one))
-                .bind(message.id.map(|id| id.to_string()))
+            let query = sqlx::query(crate::statements::for_sqlx(self.texts.of(message)))
+                .bind(id.to_string())
                 .bind(message.source.as_deref())
                 .bind(message.sequence.version)
                 .bind(message.sequence.index)
@@ -106,14 +123,15 @@ impl Outbox {
                 .bind(text)
                 .bind(bytes)
                 .bind(message.content_type.as_deref())
-                .bind(message.headers_json())
-                .bind(micros(message.delay))
+                .bind(message.headers_json());
+            let query = if message.delay.is_zero() { query } else { query.bind(micros(message.delay)) };
+            let done = query
                 .persistent(self.texts.prepares)
-                .fetch_optional(&mut *connection)
+                .execute(&mut *connection)
                 .await
                 .map_err(|error| self.sqlx_error(error))?;
-            if let Some(row) = row {
-                return Ok(Enqueued { id: self.id(&row)?, fresh: true });
+            if done.rows_affected() > 0 {
+                return Ok(Enqueued { id, fresh: true });
             }
             if let Some(answer) = self.known_sqlx(connection, std::slice::from_ref(message)).await?.pop() {
                 return Ok(answer);
@@ -184,10 +202,11 @@ impl Outbox {
         message: &NewMessage,
     ) -> Result<Enqueued, EnqueueError> {
         message.check(&self.limits)?;
+        let id = id_of(message);
         for _ in 0..TRIES {
             let (text, bytes) = parts(&message.body);
             let params: Params<'_> = &[
-                (&message.id.map(|id| id.to_string()), Type::TEXT),
+                (&id.to_string(), Type::TEXT),
                 (&message.source, Type::TEXT),
                 (&message.sequence.version, Type::INT8),
                 (&message.sequence.index, Type::INT4),
@@ -199,10 +218,10 @@ impl Outbox {
                 (&message.headers_json(), Type::TEXT),
                 (&micros(message.delay), Type::INT8),
             ];
-            let rows =
-                client.query_typed(&self.texts.one, params).await.map_err(|error| self.error(error))?;
-            if let Some(row) = rows.first() {
-                return Ok(Enqueued { id: self.id(row)?, fresh: true });
+            let params = if message.delay.is_zero() { &params[..params.len() - 1] } else { params };
+            let inserted = client.execute_typed(self.texts.of(message), params).await;
+            if inserted.map_err(|error| self.error(error))? > 0 {
+                return Ok(Enqueued { id, fresh: true });
             }
             if let Some(answer) = self.known(client, std::slice::from_ref(message)).await?.pop() {
                 return Ok(answer);

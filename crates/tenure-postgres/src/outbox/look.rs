@@ -9,7 +9,7 @@ use tenure_core::outbox::{
 use tokio_postgres::types::Type;
 use tokio_postgres::{Error, Row};
 
-use super::wire::{Id, Loose, Stamp};
+use super::wire::{Anything, Id, Loose, Stamp};
 use crate::error::{store_error, unreachable};
 use crate::store::Shared;
 use crate::writing::Params;
@@ -123,7 +123,7 @@ fn stored(row: &Row) -> Result<Stored, Error> {
     let text = |column| row.try_get::<_, Option<Loose>>(column).map(|text| text.map(|text| text.0));
     Ok(Stored {
         id: RowId(row.try_get(0)?),
-        lane: text(LANE)?,
+        ordered: row.try_get::<_, Option<Anything>>(LANE)?.is_some(),
         sequence: Sequence { version: row.try_get(2)?, index: row.try_get(3)? },
         // A row whose source stands still has no such moment. It is never due.
         due_at: row.try_get::<_, Option<Stamp>>(DUE_AT)?.map_or(NEVER, |stamp| stamp.0),
@@ -175,14 +175,14 @@ fn put_in_order(rows: &mut [Stored]) {
     // Where each source was last, for rows of several may come crosswise; and when, for what has none.
     let mut places: HashMap<&str, Place> = HashMap::new();
     let mut moment = None;
-    let in_order = rows.iter().all(|row| match &row.lane {
+    let in_order = rows.iter().all(|row| match row.lane() {
         Some(lane) => places.insert(lane, row.place()).is_none_or(|before| before < row.place()),
         None => moment.replace((row.due_at, row.id)) < Some((row.due_at, row.id)),
     });
     if !in_order {
-        rows.sort_by(|one, other| match (&one.lane, &other.lane) {
+        rows.sort_by(|one, other| match (one.lane(), other.lane()) {
             (None, None) => (one.due_at, one.id).cmp(&(other.due_at, other.id)),
-            lanes => lanes.0.cmp(lanes.1).then_with(|| one.place().cmp(&other.place())),
+            lanes => lanes.0.cmp(&lanes.1).then_with(|| one.place().cmp(&other.place())),
         });
     }
 }
@@ -197,8 +197,8 @@ mod tests {
         Stored {
             id: RowId(id),
             message_id: String::new(),
-            lane: lane.map(str::to_owned),
-            source: None,
+            ordered: lane.is_some(),
+            source: lane.map(str::to_owned),
             sequence: Sequence { version, index: 0 },
             topic: String::new(),
             kind: String::new(),

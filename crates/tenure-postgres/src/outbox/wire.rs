@@ -67,6 +67,20 @@ impl<'a> FromSql<'a> for Loose {
     accepts!(TEXT);
 }
 
+/// That something is there, whatever it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Anything;
+
+impl<'a> FromSql<'a> for Anything {
+    fn from_sql(_: &Type, _: &'a [u8]) -> Result<Self, Problem> {
+        Ok(Self)
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -127,7 +127,7 @@ async fn s43_extreme_rows_are_read_all_the_same() {
     assert!(page.rows.iter().all(|row| row.headers.as_ref().is_none_or(|text| text.len() < 70_000)));
     assert!(page.rows.iter().all(|row| row.source.as_ref().is_none_or(|text| text.len() <= 4_000)));
     // Paging by a moment without end goes on behind it.
-    let first = page.rows.iter().find(|row| row.lane.is_none()).unwrap();
+    let first = page.rows.iter().find(|row| row.lane().is_none()).unwrap();
     assert!(first.due_at < StoreTime::from_micros(0));
     let unordered = Some(UnorderedLook { after: Some((first.due_at, first.id)), limit: 100 });
     let rest = store.look(&Look { unordered, ..Look::default() }).await.unwrap();

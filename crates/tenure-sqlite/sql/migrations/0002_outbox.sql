@@ -25,41 +25,40 @@ create table {outbox} (
     created_at    integer not null default (
         cast((julianday('now') - 2440587.5) * 86400000 + 0.05 as integer) * 1000
     ),
+    -- What orders it in the queue. What cannot be a source (see the relay's limits) orders nothing, so that it can hold
+    -- up nothing. Computed when it is read, never stored.
+    lane          text    collate binary generated always as (
+        case
+            when length(cast(source as blob)) between 1 and 500
+                and source_index between -2147483648 and 2147483647
+            then source
+            else ''
+        end
+    ) virtual,
     payload       text,
     payload_bytes blob
 ) strict;
 
--- due_at is null while the message is dead and its source stands still behind it. The number (id) is the last column of
--- every index by itself.
+-- due_at is null while the message is dead and its source stands still behind it. One tree holds the queue, in the order in
+-- which it is read: a message enters it and leaves it by one change. Who knows only the number asks the outbox for the rest
+-- of the key.
 create table {outbox_pending} (
-    id           integer primary key,
-    source       text    collate binary,
+    lane         text    not null collate binary,
     source_seq   integer not null,
     source_index integer not null,
+    id           integer not null,
     due_at       integer,
     attempts     integer not null default 0,
-    forgiven     integer not null default 0
-) strict;
+    forgiven     integer not null default 0,
+    primary key (lane, source_seq, source_index, id)
+) strict, without rowid;
 
-create index "{prefix}outbox_pending_lane" on {outbox_pending} (source, source_seq, source_index)
-    where source is not null;
-create index "{prefix}outbox_pending_due" on {outbox_pending} (due_at) where source is null;
+create index "{prefix}outbox_pending_due" on {outbox_pending} (due_at, id) where lane = '';
 
--- What cannot be a source (see the relay's limits) orders nothing, so that it can hold up nothing.
 create trigger "{prefix}outbox_enqueued" after insert on {outbox}
 begin
-    insert into {outbox_pending} (id, source, source_seq, source_index, due_at)
-    values (
-        new.id,
-        case
-            when length(cast(new.source as blob)) between 1 and 500
-                and new.source_index between -2147483648 and 2147483647
-            then new.source
-        end,
-        new.source_seq,
-        new.source_index,
-        coalesce(new.deliver_at, new.created_at)
-    );
+    insert into {outbox_pending} (lane, source_seq, source_index, id, due_at)
+    values (new.lane, new.source_seq, new.source_index, new.id, coalesce(new.deliver_at, new.created_at));
 end;
 
 -- No foreign key: attempts are deleted with their message.
@@ -102,7 +101,8 @@ create index "{prefix}inbox_accepted_at" on {inbox} (accepted_at);
 -- Who deletes messages deletes what stands for them.
 create trigger "{prefix}outbox_deleted" after delete on {outbox}
 begin
-    delete from {outbox_pending} where id = old.id;
+    delete from {outbox_pending}
+    where lane = old.lane and source_seq = old.source_seq and source_index = old.source_index and id = old.id;
     delete from {outbox_dead} where id = old.id;
     delete from {outbox_attempts} where message = old.id;
 end;

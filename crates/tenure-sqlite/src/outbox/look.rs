@@ -195,15 +195,12 @@ fn note_due(page: &mut Page, due_at: StoreTime) {
 fn stored(row: &Row<'_>) -> Result<Option<Stored>, Fault> {
     let Some(due_at) = row.get::<_, Option<i64>>(2)? else { return Ok(None) };
     let mut texts = Texts::of(row);
-    let lane = texts.maybe(1)?;
-    // What is not UTF-8 has no name that the relay could say, so it orders nothing.
-    let lane = lane.filter(|_| !texts.garbled);
     let index: i64 = row.get(8)?;
     let mut stored = Stored {
         id: RowId(row.get(0)?),
         message_id: texts.cut(5, SOURCE_MAX_BYTES)?.unwrap_or_default(),
-        lane,
         source: texts.cut(6, SOURCE_MAX_BYTES)?,
+        ordered: false,
         sequence: Sequence {
             version: row.get(7)?,
             index: i32::try_from(index).unwrap_or(if index < 0 { i32::MIN } else { i32::MAX }),
@@ -219,6 +216,10 @@ fn stored(row: &Row<'_>) -> Result<Option<Stored>, Fault> {
         forgiven: count(row.get(4)?),
     };
     stored.body = found(row, &mut texts)?;
+    // A source that is not UTF-8 has no name that the relay could say, so it orders nothing.
+    let lane = row.get_ref(1)?.as_bytes().unwrap_or_default();
+    stored.ordered =
+        !lane.is_empty() && stored.source.as_ref().is_some_and(|source| source.as_bytes() == lane);
     if texts.garbled {
         stored.body = Found::Unclear(GARBLED);
     } else if i64::from(stored.sequence.index) != index {

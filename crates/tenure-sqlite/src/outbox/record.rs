@@ -30,13 +30,19 @@ pub(super) fn record(
     }
     let term = office.map(|fence| fence.term.as_column());
     let mut recording = Recording::begin(writing, node, term)?;
-    let mut applied = Vec::with_capacity(outcomes.len());
+    let mut applied: Vec<&Outcome> = Vec::with_capacity(outcomes.len());
+    // Source by source, as the queue stands.
     for outcome in outcomes {
-        if recording.record(outcome)? {
-            applied.push(outcome.id);
+        if recording.settle(outcome)? {
+            applied.push(outcome);
         }
     }
-    Ok(Recorded::Applied(applied))
+    // By number, as the attempts stand: the same pages are not sought again and again.
+    applied.sort_unstable_by_key(|outcome| outcome.id);
+    for outcome in &applied {
+        recording.add_attempt(outcome)?;
+    }
+    Ok(Recorded::Applied(applied.into_iter().map(|outcome| outcome.id).collect()))
 }
 
 /// The statements of one batch, looked up once, and with what is the same for all bound once.
@@ -59,17 +65,14 @@ impl<'a> Recording<'a> {
         Ok(Self { writing, now, done, attempt })
     }
 
-    fn record(&mut self, outcome: &Outcome) -> Result<bool, Fault> {
+    /// Moves the message to where the attempt has brought it, unless the attempt is not its next one.
+    fn settle(&mut self, outcome: &Outcome) -> Result<bool, Fault> {
         let Some(before) = outcome.attempt.checked_sub(1) else { return Ok(false) };
-        let applies = match outcome.next {
-            Next::Done => self.leave(outcome.id, before)?,
-            Next::Again { after } => self.again(outcome.id, before, after)?,
-            Next::Dead { halt } => self.dead(outcome, before, halt)?,
-        };
-        if applies {
-            self.add_attempt(outcome)?;
+        match outcome.next {
+            Next::Done => self.leave(outcome.id, before),
+            Next::Again { after } => self.again(outcome.id, before, after),
+            Next::Dead { halt } => self.dead(outcome, before, halt),
         }
-        Ok(applies)
     }
 
     /// Takes the message out of the queue.

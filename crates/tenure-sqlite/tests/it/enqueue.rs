@@ -31,7 +31,7 @@ async fn a_foreign_programs_plain_insert_is_enough() {
         .execute("insert into tenure_outbox (topic, type, payload) values ('orders', 'Placed', '{}')", [])
         .unwrap();
     let row = only(&store).await;
-    assert_eq!((row.topic.as_str(), row.kind.as_str(), row.lane), ("orders", "Placed", None));
+    assert_eq!((row.topic.as_str(), row.kind.as_str(), row.lane()), ("orders", "Placed", None));
     assert_eq!(row.body, Found::Body(Body::Text("{}".into())));
     let id: MessageId = row.message_id.parse().unwrap();
     assert_eq!(id.as_uuid().get_version_num(), 4);

@@ -14,7 +14,7 @@ use crate::backend::SqliteFile;
 use crate::outbox::{again, dead, done, everything, from, look, message, only, record, send};
 
 fn places(rows: &[Stored]) -> Vec<(Option<&str>, i64, i32)> {
-    rows.iter().map(|row| (row.lane.as_deref(), row.sequence.version, row.sequence.index)).collect()
+    rows.iter().map(|row| (row.lane(), row.sequence.version, row.sequence.index)).collect()
 }
 
 async fn lane(store: &SqliteStore, after: Option<&Stored>, limit: u32) -> Vec<Stored> {
@@ -75,7 +75,7 @@ async fn the_rotation_visits_every_source_once() {
     loop {
         let page = store.look(&discover(after.as_deref(), 2, 2, &["aa"])).await.unwrap();
         assert!(page.rows.len() <= 4);
-        seen.extend(page.rows.iter().map(|row| row.lane.clone().unwrap()));
+        seen.extend(page.rows.iter().map(|row| row.lane().unwrap().to_owned()));
         after = page.more_after;
         if after.is_none() {
             break;
@@ -232,14 +232,14 @@ async fn text_that_is_not_utf_8_is_parked_and_stops_nobody() {
     }
     for row in look(&store).await.rows {
         match decode(row.clone(), &Limits::default(), None) {
-            Ok(_) => assert_eq!(row.lane.as_deref(), Some("zz")),
+            Ok(_) => assert_eq!(row.lane(), Some("zz")),
             Err(poison) => {
-                assert_eq!(row.lane, None, "{poison}");
+                assert_eq!(row.lane(), None, "{poison}");
                 assert_eq!(record(&store, &[done(row.id, 1)]).await, [row.id]);
             }
         }
     }
-    assert_eq!(only(&store).await.lane.as_deref(), Some("zz"));
+    assert_eq!(only(&store).await.lane(), Some("zz"));
 }
 
 #[tokio::test]

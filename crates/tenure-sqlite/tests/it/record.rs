@@ -121,7 +121,7 @@ async fn s45_a_dead_message_halts_its_source_until_an_operator_has_decided() {
         assert_eq!((shown.state, shown.halts, shown.due_at), (State::Dead, true, None));
         assert_eq!(shown.last_error.as_deref(), Some("rejected 1"));
         let rows = look(&store).await.rows;
-        assert_eq!(rows.iter().map(|row| row.lane.as_deref()).collect::<Vec<_>>(), [Some("b")]);
+        assert_eq!(rows.iter().map(|row| row.lane()).collect::<Vec<_>>(), [Some("b")]);
         assert_eq!(store.stats().await.unwrap().halted_sources, 1);
         // It is dead, so nothing more is recorded of it.
         assert!(record(&store, &[done(head.id, 2)]).await.is_empty());
@@ -133,7 +133,7 @@ async fn s45_a_dead_message_halts_its_source_until_an_operator_has_decided() {
         };
         assert_eq!(changed, [ids[0].to_string()]);
         let rows = look(&store).await.rows;
-        let lane: Vec<_> = rows.iter().filter(|row| row.lane.as_deref() == Some("a")).collect();
+        let lane: Vec<_> = rows.iter().filter(|row| row.lane() == Some("a")).collect();
         assert_eq!(lane.len(), if decision == "retry" { 2 } else { 1 });
         if decision == "retry" {
             assert_eq!((lane[0].id, lane[0].attempts, lane[0].forgiven), (head.id, 1, 1));

@@ -44,7 +44,7 @@ async fn s50_only_what_is_finished_is_deleted() {
     let sources = ["dispatched", "dead", "discarded", "halting", "retrying", "fresh"];
     let ids = send(&store, &sources.map(from)).await;
     let rows = look(&store).await.rows;
-    let row = |source: &str| rows.iter().find(|row| row.lane.as_deref() == Some(source)).unwrap().id;
+    let row = |source: &str| rows.iter().find(|row| row.lane() == Some(source)).unwrap().id;
     record(
         &store,
         &[

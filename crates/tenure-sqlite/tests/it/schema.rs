@@ -184,7 +184,7 @@ async fn what_is_printed_runs_in_the_shell_that_is_installed() {
     let file = SqliteFile::nothing_yet();
     let script = tenure_sqlite::migrations(&Naming::default());
     let insert = "insert into tenure_outbox (topic, type, payload) values ('t', 'k', '{}');\n\
-                  select count(*) from tenure_outbox_pending where due_at > 1700000000000000 and source is null;\n";
+                  select count(*) from tenure_outbox_pending where due_at > 1700000000000000 and lane = '';\n";
     let mut shell = std::process::Command::new("sqlite3");
     shell.arg(file.path()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // Where there is no shell, there is nothing to test.

@@ -5,6 +5,7 @@
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
@@ -76,14 +77,15 @@ impl Airport {
             return self.fly_as_batches(lane, rows).await;
         }
         let began = Instant::now();
+        // One row begins when the one before it has ended: the clock is read once for both.
+        let mut started = began;
         let mut landings = Vec::with_capacity(rows.len());
         let mut rows = rows.into_iter();
         while let Some(row) = rows.next() {
-            if !self.is_open() || (!landings.is_empty() && began.elapsed() >= LANDS_AFTER) {
+            if !self.is_open() || (!landings.is_empty() && started - began >= LANDS_AFTER) {
                 return Landed { lane, landings, untried: std::iter::once(row).chain(rows).collect() };
             }
             let (id, attempt, forgiven) = (row.id, row.attempts.saturating_add(1), row.forgiven);
-            let started = Instant::now();
             let verdict = match self.ready(row).await {
                 Ready::Message(message) => self.deliver(message).await,
                 Ready::Verdict(verdict) => verdict,
@@ -92,7 +94,9 @@ impl Airport {
                 }
             };
             let goes_on = self.goes_on(&verdict);
-            landings.push(Landing { id, attempt, forgiven, verdict, took: started.elapsed() });
+            let ended = Instant::now();
+            landings.push(Landing { id, attempt, forgiven, verdict, took: ended - started });
+            started = ended;
             if !goes_on {
                 break;
             }
@@ -196,15 +200,22 @@ impl Airport {
         delivery: impl Future<Output = T> + Send + 'static,
         instead: impl FnOnce(Verdict) -> T,
     ) -> T {
-        let mut delivery = Box::pin(delivery);
         // A panic costs this attempt, and nothing else: what it left half done is the sink's own.
-        let mut guarded = Box::pin(poll_fn(move |context| {
-            match catch_unwind(AssertUnwindSafe(|| delivery.as_mut().poll(context))) {
+        let mut guarded = Box::pin(async move {
+            let mut delivery = pin!(delivery);
+            poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| delivery.as_mut().poll(context))) {
                 Ok(poll) => poll.map(Some),
                 Err(_) => Poll::Ready(None),
-            }
-        }));
-        match timeout(self.shared.settings.deadline, &mut guarded).await {
+            })
+            .await
+        });
+        // Most answer at once, and need no timer.
+        let at_once = poll_fn(|context| Poll::Ready(guarded.as_mut().poll(context))).await;
+        let in_time = match at_once {
+            Poll::Ready(answer) => Ok(answer),
+            Poll::Pending => timeout(self.shared.settings.deadline, &mut guarded).await,
+        };
+        match in_time {
             Ok(Some(answer)) => answer,
             Ok(None) => instead(Verdict::transient("the sink panicked")),
             Err(_) => {

@@ -76,7 +76,7 @@ impl OutboxTables {
         Some(Stored {
             id,
             message_id: row.message_id.clone(),
-            lane: lane.clone(),
+            ordered: lane.is_some(),
             source: row.source.clone(),
             sequence: row.sequence,
             topic: row.topic.clone(),

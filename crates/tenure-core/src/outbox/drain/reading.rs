@@ -148,8 +148,8 @@ impl Drain {
         // The rows of a source usually stand together: its name is looked up once for all of them.
         let mut run: (Option<Arc<str>>, u32) = (None, 0);
         for row in page.rows {
-            if row.lane.as_deref() != run.0.as_deref() {
-                let (lane, count) = std::mem::replace(&mut run, (row.lane.as_deref().map(Arc::from), 0));
+            if row.lane() != run.0.as_deref() {
+                let (lane, count) = std::mem::replace(&mut run, (row.lane().map(Arc::from), 0));
                 *seen.entry(lane).or_default() += count;
             }
             run.1 += 1;
