@@ -15,11 +15,16 @@
 //! | [`contract`] | what a backend implements: [`LeaseStore`](contract::LeaseStore) and friends |
 //! | [`hash`] | numbers for locks that have no names |
 //! | [`outbox`] | messages, what becomes of them, and the pure decisions of a relay and of an inbox |
+//! | [`event`] | streams and what is appended to them, and the registry of types |
+//! | [`entity`] | aggregates and processes: what they decide, and what becomes of it |
+//! | [`subscription`] | reading all events in order: where a reader stands, what it does about failures |
 //! | [`registry`] | what kind of work a lock's name stands for |
 //! | [`memory`] | the in-memory backend, for tests and single processes |
 
 pub mod contract;
+pub mod entity;
 pub mod error;
+pub mod event;
 pub mod hash;
 pub mod id;
 pub mod lease;
@@ -28,6 +33,7 @@ pub mod mutation;
 pub mod naming;
 pub mod outbox;
 pub mod registry;
+pub mod subscription;
 pub mod time;
 
 pub use error::StoreError;

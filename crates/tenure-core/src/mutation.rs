@@ -53,11 +53,19 @@ pub enum Rule {
     OnlyCommitted,
     /// Retention leaves alone what is not finished; off: age is enough.
     SweepOnlyFinished,
+    /// An append happens only at the expected version; off: at any.
+    ExpectedVersion,
+    /// A checkpoint moves only to where nothing below may still appear; off: to the last position that was given out.
+    CheckpointProven,
+    /// A checkpoint moves only from where its reader knows it; off: from wherever it is.
+    CheckpointFrom,
+    /// Events and dispatches are written together; off: the events first, and the dispatches if nothing comes between.
+    AppendWhole,
 }
 
 impl Rule {
     /// Every rule there is.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 27] = [
         Self::TrustFromStart,
         Self::Fence,
         Self::StoreClock,
@@ -81,6 +89,10 @@ impl Rule {
         Self::InboxRemembers,
         Self::OnlyCommitted,
         Self::SweepOnlyFinished,
+        Self::ExpectedVersion,
+        Self::CheckpointProven,
+        Self::CheckpointFrom,
+        Self::AppendWhole,
     ];
 }
 

@@ -75,7 +75,7 @@ impl Naming {
 }
 
 /// Every table a statement may name.
-pub const TABLES: [&str; 9] = [
+pub const TABLES: [&str; 14] = [
     "leases",
     "lease_history",
     "audit",
@@ -85,6 +85,11 @@ pub const TABLES: [&str; 9] = [
     "outbox_attempts",
     "outbox_dead",
     "inbox",
+    "streams",
+    "events",
+    "snapshots",
+    "checkpoints",
+    "parked",
 ];
 
 #[cfg(test)]

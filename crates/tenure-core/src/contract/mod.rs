@@ -4,6 +4,7 @@
 
 mod admin;
 mod capabilities;
+mod events;
 mod lease_store;
 mod outbox;
 mod presence;
@@ -14,6 +15,7 @@ mod sink;
 
 pub use admin::LeaseAdmin;
 pub use capabilities::Capabilities;
+pub use events::{AppendError, CheckpointStore, EventStore};
 pub use lease_store::LeaseStore;
 pub use outbox::{EnqueueError, OutboxAdmin, OutboxStore, Wakeup};
 pub use presence::{Presence, PresenceSession, Raise, Watch};

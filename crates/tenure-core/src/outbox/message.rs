@@ -56,7 +56,7 @@ impl Body {
 const JSON_DEPTH_MAX: usize = 128;
 
 /// Whether a text is JSON that a receiver can read.
-pub(super) fn is_json(text: &str) -> bool {
+pub(crate) fn is_json(text: &str) -> bool {
     depth(text) <= JSON_DEPTH_MAX && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 

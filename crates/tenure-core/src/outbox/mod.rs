@@ -47,6 +47,7 @@ pub use health::{Health, HealthThresholds, Level};
 pub use ids::{MessageId, deterministic_id};
 pub use inbox::{Accept, Consumer, InboxSettings, fingerprint};
 pub use look::{Discover, Found, LaneLook, Loaded, Look, Page, Place, RowId, Stored, UnorderedLook};
+pub(crate) use message::is_json;
 pub use message::{
     Body, ENQUEUE_MAX, Enqueued, HEADERS_MAX_BYTES, Limits, Message, MessageError, NewMessage,
     PAYLOAD_MAX_BYTES, SOURCE_MAX_BYTES, Sequence, TOPIC_MAX_BYTES, TYPE_MAX_BYTES,

@@ -19,9 +19,9 @@ const GAP_CLOSE: Duration = Duration::from_millis(4);
 const BUSY_AFTER: u32 = 3;
 /// A relay that was busy asks for wake-ups only after it found nothing for so long: arming and disarming all the time
 /// would cost more than a few looks.
-const REST_AFTER: Duration = Duration::from_millis(20);
+const REST_AFTER: Duration = Duration::from_millis(3);
 /// Until then it looks at least so often.
-const GAP_BUSY: Duration = Duration::from_millis(2);
+const GAP_BUSY: Duration = Duration::from_millis(1);
 /// Looks that find nothing may take up a fifth of the time: a rotation over very many parked sources is slow.
 const DUTY: u32 = 4;
 /// So many hints that lead to nothing are followed at once: a hint may come before what it tells of can be seen.
@@ -198,9 +198,24 @@ mod tests {
         // A busy relay does not ask again at the first look that finds nothing, but looks often.
         pace.looked(0, Duration::ZERO, at(4));
         assert!(!pace.armed());
-        assert!(idle(&mut pace, at(4), at(20_000)) >= 8);
-        idle(&mut pace, at(20_000), at(25_000));
+        assert!(idle(&mut pace, at(4), at(2_900)) >= 2 && !pace.armed());
+        idle(&mut pace, at(2_900), at(5_000));
         assert!(pace.armed());
+    }
+
+    #[test]
+    fn a_burst_does_not_leave_a_steady_trickle_without_wakeups() {
+        let mut pace = Pace::new(POLL, at(0));
+        for micros in 1..=3 {
+            pace.looked(1, Duration::ZERO, at(micros));
+        }
+        // From here on something comes every 5 ms.
+        for come in (5_000..50_000).step_by(5_000) {
+            idle(&mut pace, at(come - 5_000), at(come));
+            assert!(pace.armed(), "at {come} us");
+            pace.hint(at(come));
+            pace.looked(1, Duration::ZERO, at(come));
+        }
     }
 
     #[test]

@@ -1,0 +1,82 @@
+//! The events of a store, and the checkpoints of those who read them.
+//!
+//! Appending in the user's own transaction belongs to each backend's own types; what stands here is the rest.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::Wakeup;
+use crate::error::StoreError;
+use crate::event::{
+    AllPage, Append, AppendAnswer, AppendProblem, Limits, Position, Snapshot, StreamName, StreamPage,
+    StreamRead,
+};
+use crate::lease::Fence;
+use crate::outbox::MessageError;
+use crate::subscription::{Advance, Parked, Progress, Step, SubscriptionName};
+
+/// The events.
+///
+/// An error means that the outcome is unknown. Every method is safe to repeat (an append with the same ids), and runs to
+/// its end or leaves nothing half done when its future is dropped.
+#[async_trait]
+pub trait EventStore: Send + Sync + fmt::Debug {
+    /// Appends, in a transaction of its own: events, dispatches and mark, or nothing. Dispatches are always sent here;
+    /// whether a caller has an outbox is [`Append::check`]'s business.
+    async fn append(&self, append: &Append, limits: &Limits) -> Result<AppendAnswer, AppendError>;
+
+    /// Reads one stream.
+    async fn read_stream(&self, read: &StreamRead) -> Result<StreamPage, StoreError>;
+
+    /// Reads all streams after a position. What the page says of `read_to` is proven.
+    async fn read_all(&self, after: Position, limit: u32) -> Result<AllPage, StoreError>;
+
+    /// The last snapshot of a stream.
+    async fn load_snapshot(&self, stream: &StreamName) -> Result<Option<Snapshot>, StoreError>;
+
+    /// Keeps a snapshot, unless there is one of a later version.
+    async fn save_snapshot(&self, snapshot: &Snapshot) -> Result<(), StoreError>;
+
+    /// Opens what wakes a reader when something was appended, where the store has such a thing.
+    async fn watch(&self) -> Result<Option<Arc<dyn Wakeup>>, StoreError> {
+        Ok(None)
+    }
+}
+
+/// The checkpoints of subscriptions, and the events that they have put aside.
+#[async_trait]
+pub trait CheckpointStore: Send + Sync + fmt::Debug {
+    /// How far a subscription has come; the start when it has never moved.
+    async fn checkpoint(&self, name: &SubscriptionName) -> Result<Position, StoreError>;
+
+    /// Moves a checkpoint from where the reader knows it to be, if it is still there and the reader is in office; an
+    /// event that the step puts aside is put aside in the same transaction.
+    async fn advance(&self, office: Option<&Fence>, step: &Step) -> Result<Advance, StoreError>;
+
+    /// All subscriptions that ever moved, by name.
+    async fn subscriptions(&self) -> Result<Vec<Progress>, StoreError>;
+
+    /// The events that a subscription has put aside, the oldest first, at most `limit`.
+    async fn parked(&self, name: &SubscriptionName, limit: u32) -> Result<Vec<Parked>, StoreError>;
+
+    /// Moves a checkpoint to any place, as an operator decided; written to the audit table. What was put aside after that
+    /// place is forgotten, for it is read again.
+    async fn rewind(&self, name: &SubscriptionName, to: Position, by: &str) -> Result<(), StoreError>;
+}
+
+/// An append was not done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AppendError {
+    /// There is something wrong with the append.
+    #[error(transparent)]
+    Problem(#[from] AppendProblem),
+    /// There is something wrong with one of its dispatches.
+    #[error(transparent)]
+    Dispatch(#[from] MessageError),
+    /// The store gave no answer, or refused.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

@@ -1,0 +1,112 @@
+//! What a store decides about an append, the same on every database.
+
+use uuid::Uuid;
+
+use super::{Append, Expected, NewEvent, Version};
+use crate::mutation::{Rule, off};
+use crate::outbox::Body;
+
+/// What stands in the stream where the events of an append would have come to stand, had it happened before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// The event's id.
+    pub id: Uuid,
+    /// Its version.
+    pub version: Version,
+    /// What it is.
+    pub kind: String,
+    /// What it says.
+    pub body: Body,
+}
+
+/// What becomes of an append, by the stream's version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Judgement {
+    /// The events follow this version.
+    Follow(Version),
+    /// The stream has another version. It may be that this append has happened before: see [`same_events`].
+    Conflict(Version),
+}
+
+/// Judges an append by the version that the stream has, which must not change until it is written.
+pub fn judge(expected: Expected, actual: Version) -> Judgement {
+    match expected {
+        Expected::Any => Judgement::Follow(actual),
+        Expected::Exact(version) if version == actual => Judgement::Follow(actual),
+        Expected::Exact(_) if off(Rule::ExpectedVersion) => Judgement::Follow(actual),
+        Expected::Exact(_) => Judgement::Conflict(actual),
+    }
+}
+
+/// Whether what stands in the stream are the events of this append, in their order: then it has happened before. An error
+/// names the id that is there with another content.
+///
+/// `seen` are the events of the stream that have one of the append's ids, by version.
+pub fn same_events(append: &Append, seen: &[Seen]) -> Result<bool, Uuid> {
+    if append.events.is_empty() || seen.len() != append.events.len() {
+        return Ok(false);
+    }
+    let in_place = |at: usize, seen: &Seen| match append.expected {
+        Expected::Exact(version) => seen.version == version.plus(at + 1),
+        Expected::Any => true,
+    };
+    for (at, (event, seen)) in append.events.iter().zip(seen).enumerate() {
+        if event.id != seen.id || !in_place(at, seen) {
+            return Ok(false);
+        }
+        if !says_the_same(event, seen) {
+            return Err(event.id);
+        }
+    }
+    Ok(true)
+}
+
+fn says_the_same(event: &NewEvent, seen: &Seen) -> bool {
+    event.kind == seen.kind && event.body == seen.body
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::StreamName;
+
+    fn append(expected: Expected, ids: &[u128]) -> Append {
+        let events = ids.iter().map(|id| NewEvent::json(Uuid::from_u128(*id), "K", "1")).collect();
+        Append::new(StreamName::new("s").unwrap(), expected, events)
+    }
+
+    fn seen(id: u128, version: i64, payload: &str) -> Seen {
+        let body = Body::Text(payload.into());
+        Seen { id: Uuid::from_u128(id), version: Version(version), kind: "K".into(), body }
+    }
+
+    #[test]
+    fn only_the_expected_version_is_followed() {
+        assert_eq!(judge(Expected::Any, Version(4)), Judgement::Follow(Version(4)));
+        assert_eq!(judge(Expected::Exact(Version(4)), Version(4)), Judgement::Follow(Version(4)));
+        assert_eq!(judge(Expected::Exact(Version(3)), Version(4)), Judgement::Conflict(Version(4)));
+        assert_eq!(judge(Expected::Exact(Version(5)), Version(4)), Judgement::Conflict(Version(4)), "a gap");
+        assert_eq!(judge(Expected::NONE, Version(0)), Judgement::Follow(Version(0)));
+    }
+
+    #[test]
+    fn s28_a_retry_is_known_by_its_ids_and_their_places() {
+        let there = [seen(1, 5, "1"), seen(2, 6, "1")];
+        assert_eq!(same_events(&append(Expected::Exact(Version(4)), &[1, 2]), &there), Ok(true));
+        assert_eq!(same_events(&append(Expected::Any, &[1, 2]), &there), Ok(true));
+        assert_eq!(
+            same_events(&append(Expected::Exact(Version(3)), &[1, 2]), &there),
+            Ok(false),
+            "elsewhere"
+        );
+        assert_eq!(same_events(&append(Expected::Exact(Version(4)), &[1, 3]), &there), Ok(false));
+        assert_eq!(same_events(&append(Expected::Exact(Version(4)), &[1]), &there), Ok(false));
+        assert_eq!(same_events(&append(Expected::Exact(Version(4)), &[]), &[]), Ok(false));
+    }
+
+    #[test]
+    fn s57_the_same_id_with_another_content_is_told() {
+        let there = [seen(1, 5, "2")];
+        assert_eq!(same_events(&append(Expected::Exact(Version(4)), &[1]), &there), Err(Uuid::from_u128(1)));
+    }
+}

@@ -1,0 +1,79 @@
+//! What is asked of a store's events, and what it answers.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::{Position, Recorded, StreamName, Version};
+
+/// The most events of one page.
+pub const PAGE_MAX: u32 = 10_000;
+
+/// Which way a stream is read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Direction {
+    /// From the first event on.
+    #[default]
+    Forward,
+    /// From the last event back.
+    Backward,
+}
+
+/// A look at one stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamRead {
+    /// The stream.
+    pub stream: StreamName,
+    /// Which way.
+    pub direction: Direction,
+    /// The first version to be read; `None` from the stream's first or, backward, last event on.
+    pub from: Option<Version>,
+    /// How many events at most; at least 1, at most [`PAGE_MAX`].
+    pub limit: u32,
+}
+
+impl StreamRead {
+    /// Forward, from a version on.
+    pub fn forward(stream: StreamName, from: Version, limit: u32) -> Self {
+        Self { stream, direction: Direction::Forward, from: Some(from), limit }
+    }
+
+    /// Backward from the last event.
+    pub fn backward(stream: StreamName, limit: u32) -> Self {
+        Self { stream, direction: Direction::Backward, from: None, limit }
+    }
+}
+
+/// The events of a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamPage {
+    /// The events, in the order that was asked for.
+    pub events: Vec<Recorded>,
+    /// The stream's version: that of its last event, wherever the page ends.
+    pub version: Version,
+}
+
+/// Events of all streams, in the order of their positions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AllPage {
+    /// The events.
+    pub events: Vec<Recorded>,
+    /// Nothing at or below this position will ever appear that is not in this page or before it. A reader goes on after
+    /// it. Not below where the page began, unless the reader is ahead of the store.
+    pub read_to: Position,
+    /// The last position that was ever given out.
+    pub head: Position,
+    /// Why the page ends before the head, if it does so for another reason than its limit.
+    pub stall: Option<Stall>,
+}
+
+/// What holds readers up: a transaction that has appended and has not ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Stall {
+    /// The first position that may still appear.
+    pub at: Position,
+    /// Who holds it up, and how to find it, for people.
+    pub reason: String,
+    /// For how long it has been going on, as far as the store knows.
+    pub lasts: Option<Duration>,
+}

@@ -1,0 +1,117 @@
+//! Subscriptions: reading all events in order, at least once, and knowing how far one has come.
+//!
+//! ```text
+//!   read a page ──▶ handle, one after another ──▶ move the checkpoint, every so many events or so long
+//!                     │ fails: again after a pause; then it is put aside, or the subscription halts
+//! ```
+//!
+//! A checkpoint says that everything up to it was handled or put aside, and nothing after it was skipped: it moves only to
+//! where the store has proven that nothing below may still appear. A handler that moves it in its own transaction handles
+//! each event exactly once in effect.
+
+mod cursor;
+mod settings;
+
+use serde::Serialize;
+
+use crate::event::{Position, StreamName, Version};
+use crate::id::{NameError, check_name};
+use crate::time::StoreTime;
+
+pub use cursor::{Cursor, Fate, Front, Lost};
+pub use settings::{OnFailure, SubscriptionSettings};
+
+/// The longest name of a subscription, in bytes.
+const NAME_MAX_BYTES: usize = 200;
+
+/// The name under which a checkpoint is kept.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct SubscriptionName(String);
+
+impl SubscriptionName {
+    /// Accepts any text of 1 to 200 bytes without control characters.
+    pub fn new(text: impl Into<String>) -> Result<Self, NameError> {
+        let text = text.into();
+        check_name("subscription", &text, NAME_MAX_BYTES)?;
+        Ok(Self(text))
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for SubscriptionName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A move of a checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// Whose.
+    pub name: SubscriptionName,
+    /// Where the reader knows it to be.
+    pub from: Position,
+    /// Where it goes; not below `from`.
+    pub to: Position,
+    /// Events between the two that are put aside.
+    pub parked: Vec<Aside>,
+}
+
+/// An event that a subscription could not handle and goes on without.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Aside {
+    /// The event.
+    pub position: Position,
+    /// Its stream.
+    pub stream: StreamName,
+    /// Its version there.
+    pub version: Version,
+    /// What it is.
+    pub kind: String,
+    /// Why.
+    pub reason: String,
+    /// How often it was tried.
+    pub attempts: u32,
+}
+
+/// An event that was put aside, and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parked {
+    /// The event and the reason.
+    pub aside: Aside,
+    /// When.
+    pub parked_at: StoreTime,
+}
+
+/// The store's answer to a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "only Advanced means that the checkpoint has moved"]
+pub enum Advance {
+    /// The checkpoint is where the step led.
+    Advanced,
+    /// The reader is no longer in office. Nothing has moved.
+    Fenced,
+    /// The checkpoint was somewhere else: another reader moved it, or an operator. Nothing has moved.
+    Moved {
+        /// Where it is.
+        at: Position,
+    },
+}
+
+/// How far a subscription has come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Progress {
+    /// Whose.
+    pub name: SubscriptionName,
+    /// Everything up to here was handled or put aside.
+    pub position: Position,
+    /// When it moved last.
+    pub moved_at: StoreTime,
+    /// How many events it has put aside.
+    pub parked: u64,
+}
