@@ -2,6 +2,7 @@
 
 mod args;
 mod bench;
+mod demo;
 mod lease;
 mod migrate;
 mod outbox;
@@ -65,7 +66,9 @@ fn work() -> ExitCode {
 /// What carries messages in bulk uses what cores there are; all else is content with one thread.
 fn runtime(command: &Command) -> Builder {
     match command {
-        Command::Relay(_) | Command::Bench(_) => Builder::new_multi_thread(),
+        Command::Relay(_) | Command::Bench(_) | Command::Demo(_) | Command::DemoNode(_) => {
+            Builder::new_multi_thread()
+        }
         _ => Builder::new_current_thread(),
     }
 }
@@ -84,6 +87,8 @@ fn told_to_programs(failure: &Failure, runs: bool) -> serde_json::Value {
 async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
     let global = &cli.global;
     match cli.command {
+        Command::Demo(args) => demo::demo(global, &args).await,
+        Command::DemoNode(args) => demo::node(global, &args).await,
         Command::Send(args) => send::send(global, &args).await,
         Command::Relay(args) => relay::relay(global, &args).await,
         Command::Outbox(command) => outbox::outbox(global, &command).await,
@@ -95,6 +100,11 @@ async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Bench(BenchCommand::Enqueue(args)) => bench::outbox::enqueue::enqueue(global, &args).await,
         Command::Bench(BenchCommand::Latency(args)) => bench::outbox::latency::latency(global, &args).await,
         Command::Bench(BenchCommand::Parked(args)) => bench::outbox::parked::parked(global, &args).await,
+        Command::Bench(BenchCommand::Append(args)) => bench::events::append::append(global, &args).await,
+        Command::Bench(BenchCommand::Subscribe(args)) => {
+            bench::events::subscribe::subscribe(global, &args).await
+        }
+        Command::Bench(BenchCommand::Load(args)) => bench::events::load::load(global, &args).await,
         Command::Bench(BenchCommand::Failover(args)) => bench::failover::failover(global, &args).await,
         Command::Bench(BenchCommand::Idle(args)) => bench::idle::idle(global, &args).await,
         Command::Completions { shell } => {

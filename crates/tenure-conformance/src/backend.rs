@@ -93,8 +93,13 @@ pub enum Need {
     KillSessions,
     /// [`OutboxBackend::writes_at_once`](crate::outbox::OutboxBackend::writes_at_once).
     ConcurrentWriters,
-    /// [`OutboxStore::listen`](tenure_core::contract::OutboxStore::listen).
+    /// [`OutboxStore::listen`](tenure_core::contract::OutboxStore::listen) and
+    /// [`EventStore::watch`](tenure_core::contract::EventStore::watch).
     Wakeup,
+    /// [`EventBackend::begin_append`](crate::events::EventBackend::begin_append).
+    UserAppend,
+    /// [`EventBackend::subscription_audit`](crate::events::EventBackend::subscription_audit).
+    Audit,
 }
 
 impl fmt::Display for Need {
@@ -111,6 +116,8 @@ impl fmt::Display for Need {
             Self::KillSessions => "way to kill sessions",
             Self::ConcurrentWriters => "two writers at once",
             Self::Wakeup => "wake-up",
+            Self::UserAppend => "append in a user's transaction",
+            Self::Audit => "view of the audit table",
         })
     }
 }

@@ -17,6 +17,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`backend`] | what the suite needs of a backend under test |
+//! | [`events`] | the cases about events and checkpoints, by theme, and their list |
 //! | [`lease`] | the cases about leases, by theme, and their list |
 //! | [`outbox`] | the cases about outbox and inbox, by theme, and their list |
 //! | [`suite`] | how a case is run |
@@ -25,11 +26,13 @@
 #![allow(clippy::panic, clippy::unwrap_used, clippy::expect_used)]
 
 pub mod backend;
+pub mod events;
 pub mod lease;
 pub mod outbox;
 pub mod suite;
 
 pub use backend::{Backend, Need};
+pub use events::EventBackend;
 pub use outbox::OutboxBackend;
 
 /// Makes one test of every lease case.
@@ -52,5 +55,15 @@ macro_rules! lease_suite {
 macro_rules! outbox_suite {
     ($backend:expr) => {
         $crate::__outbox_cases! { tests $backend }
+    };
+}
+
+/// Makes one test of every event case.
+///
+/// The argument is a future that yields an [`EventBackend`], or an `Option` of one, as for [`lease_suite!`].
+#[macro_export]
+macro_rules! event_suite {
+    ($backend:expr) => {
+        $crate::__event_cases! { tests $backend }
     };
 }

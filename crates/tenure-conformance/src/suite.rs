@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::backend::{Backend, Need};
+use crate::events::{self, EventBackend};
 use crate::lease;
 use crate::outbox::{self, OutboxBackend};
 
@@ -76,6 +77,24 @@ impl<B: OutboxBackend + 'static> IntoOutboxBackend for Option<B> {
     }
 }
 
+/// What a suite of the events can be given as its backend.
+pub trait IntoEventBackend {
+    /// The backend; `None` when it is not to be had on this machine.
+    fn into_backend(self) -> Option<Arc<dyn EventBackend>>;
+}
+
+impl<B: EventBackend + 'static> IntoEventBackend for B {
+    fn into_backend(self) -> Option<Arc<dyn EventBackend>> {
+        Some(Arc::new(self))
+    }
+}
+
+impl<B: EventBackend + 'static> IntoEventBackend for Option<B> {
+    fn into_backend(self) -> Option<Arc<dyn EventBackend>> {
+        self.map(|backend| Arc::new(backend) as Arc<dyn EventBackend>)
+    }
+}
+
 /// Runs one case by its name; what [`lease_suite!`](crate::lease_suite) makes of every case.
 pub fn run<S>(name: &'static str, start: S)
 where
@@ -90,6 +109,14 @@ where
     S: Future<Output: IntoOutboxBackend>,
 {
     run_case(named(outbox::CASES, name), async { start.await.into_backend() });
+}
+
+/// Runs one case by its name; what [`event_suite!`](crate::event_suite) makes of every case.
+pub fn run_events<S>(name: &'static str, start: S)
+where
+    S: Future<Output: IntoEventBackend>,
+{
+    run_case(named(events::CASES, name), async { start.await.into_backend() });
 }
 
 fn named<B: ?Sized>(cases: &'static [Case<B>], name: &str) -> &'static Case<B> {

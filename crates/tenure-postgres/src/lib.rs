@@ -26,13 +26,16 @@
 //! | `presence`, `locks`, `wait` | the contracts over sessions |
 //! | `fence` | [`Fencing`]: the check in the user's transaction |
 //! | `outbox/` | [`Outbox`] and [`Inbox`] in the user's transaction, and the contracts of relay and operator |
-//! | `rows`, `error` | from the driver's types to ours |
+//! | `events/` | [`Events`] and [`Checkpoints`] in the user's transaction, and the contracts of readers |
+//! | `wakeup` | what wakes a relay or a reader that sleeps |
+//! | `rows`, `wire`, `error` | from the driver's types to ours |
 //!
 //! [presence]: tenure_core::contract::Presence
 
 mod admin;
 mod connect;
 mod error;
+mod events;
 mod fence;
 mod leases;
 mod locks;
@@ -49,8 +52,11 @@ mod store;
 mod tls;
 mod transaction;
 mod wait;
+mod wakeup;
+mod wire;
 mod writing;
 
+pub use events::{APPEND_IDLE_MAX, Checkpoints, Events};
 pub use fence::Fencing;
 pub use locks::PostgresLocks;
 pub use options::{PostgresOptions, Sessions, TlsMode};

@@ -2,13 +2,16 @@
 //!
 //! What is spliced into it are names of tables, which are of a closed type ([`Naming`]), and numbers. All else is bound.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::hash;
 use tenure_core::lease::Flag;
 use tenure_core::naming::Naming;
 
-use crate::outbox;
+use crate::outbox::statements::WAKEUP_CLASS;
+use crate::wait::WAIT_SLICE;
+use crate::{events, outbox};
 
 /// One migration.
 pub(crate) struct Migration {
@@ -20,7 +23,7 @@ pub(crate) struct Migration {
 }
 
 /// Every migration, in order.
-pub(crate) const MIGRATIONS: [Migration; 2] = [
+pub(crate) const MIGRATIONS: [Migration; 3] = [
     Migration {
         version: 1,
         description: "leases, their history, audit",
@@ -32,6 +35,12 @@ pub(crate) const MIGRATIONS: [Migration; 2] = [
         description: "outbox, inbox",
         tables: &["outbox", "outbox_pending", "outbox_attempts", "outbox_dead", "inbox"],
         sql: include_str!("../sql/migrations/0002_outbox.sql"),
+    },
+    Migration {
+        version: 3,
+        description: "events, snapshots, checkpoints",
+        tables: &["streams", "events", "snapshots", "checkpoints", "parked"],
+        sql: include_str!("../sql/migrations/0003_events.sql"),
     },
 ];
 
@@ -99,6 +108,7 @@ pub(crate) struct Statements {
     pub(crate) schema_read: String,
     pub(crate) schema_write: String,
     pub(crate) outbox: outbox::statements::Statements,
+    pub(crate) events: Arc<events::statements::Statements>,
     naming: Naming,
 }
 
@@ -124,6 +134,7 @@ impl Statements {
             schema_read: fill(include_str!("../sql/schema_read.sql")),
             schema_write: fill(include_str!("../sql/schema_write.sql")),
             outbox: outbox::statements::Statements::new(naming),
+            events: Arc::new(events::statements::Statements::new(naming)),
             naming: naming.clone(),
         }
     }
@@ -185,7 +196,7 @@ impl Statements {
     }
 
     pub(crate) fn migration(&self, migration: &Migration) -> String {
-        outbox::statements::fill(&self.naming, migration.sql)
+        events::statements::fill(&self.naming, migration.sql)
     }
 
     /// One migration as a DBA would run it.
@@ -267,6 +278,24 @@ pub(crate) fn wait_lock(key: i64, patience: Duration) -> String {
 pub(crate) fn waiting(lock: &str, patience: Duration) -> String {
     let limit = millis(patience);
     format!("SELECT {lock} WHERE set_config('lock_timeout', '{limit}', true) IS NOT NULL")
+}
+
+/// The number of a table, by which locks and channels of wake-ups are told apart.
+pub(crate) fn number_of(table: &str) -> String {
+    format!("SELECT '{table}'::regclass::oid")
+}
+
+pub(crate) fn listen(channel: &str, number: u32) -> String {
+    format!("LISTEN \"{channel}{number}\"")
+}
+
+/// Asks for the lock of one who sleeps, for as long as one statement may wait.
+pub(crate) fn arm(number: u32) -> String {
+    waiting(&format!("pg_advisory_lock({WAKEUP_CLASS}, {number}::oid::integer)"), WAIT_SLICE)
+}
+
+pub(crate) fn disarm(number: u32) -> String {
+    format!("SELECT pg_advisory_unlock({WAKEUP_CLASS}, {number}::oid::integer)")
 }
 
 pub(crate) fn unlock(key: i64) -> String {

@@ -22,7 +22,9 @@ use crate::clock::Clocks;
 use crate::error::{Fault, file_system};
 use crate::files::Files;
 use crate::options::SqliteOptions;
+use crate::renewal::Remembered;
 use crate::statements::Statements;
+use crate::trace;
 use crate::wakeup::OwnWrites;
 use crate::writing::Writing;
 
@@ -41,6 +43,7 @@ pub(crate) struct Database {
     files: Arc<Files>,
     busy_timeout: Duration,
     own_writes: Arc<OwnWrites>,
+    pub(crate) remembered: Remembered,
     /// The database's version when it was last asked for: it changes when another connection has committed.
     version: Option<i64>,
 }
@@ -63,6 +66,7 @@ impl Database {
         flags.set(OpenFlags::SQLITE_OPEN_CREATE, options.create);
         let open = || -> Result<Connection, Fault> {
             let connection = Connection::open_with_flags(path, flags)?;
+            trace::follow(&connection);
             settle(&connection, options.busy_timeout)?;
             Ok(connection)
         };
@@ -70,7 +74,8 @@ impl Database {
         let path = fs::canonicalize(path).map_err(|error| file_system(label, "its path", &error))?;
         let files = Arc::new(Files::of(&path));
         let busy_timeout = options.busy_timeout;
-        Ok(Self { connection, statements, clocks, files, busy_timeout, own_writes, version: None })
+        let (remembered, version) = (Remembered::default(), None);
+        Ok(Self { connection, statements, clocks, files, busy_timeout, own_writes, remembered, version })
     }
 
     /// The files that it has open, by their real paths, whatever links lead to them.
@@ -102,6 +107,33 @@ impl Database {
         let answer = job(&Writing { connection: &transaction, statements: &self.statements, now })?;
         transaction.commit()?;
         Ok(answer)
+    }
+
+    /// Runs one statement that commits by itself and answers, if it wrote, with the database's version. Answers whether it
+    /// wrote: it does not when the lock is not to be had at once.
+    pub(crate) fn write_at_once(
+        &mut self,
+        run: impl FnOnce(&Connection, &Statements) -> Result<Option<i64>, Fault>,
+    ) -> Result<bool, Fault> {
+        let own_writes = self.own_writes.clone();
+        self.connection.busy_timeout(Duration::ZERO)?;
+        let quiet = own_writes.begin_quietly();
+        let written = run(&self.connection, &self.statements);
+        let alone = quiet.end();
+        self.connection.busy_timeout(self.busy_timeout)?;
+        // Who committed before us shows by the version; one who may have done so right after us is asked for.
+        let others_before = match written {
+            Ok(Some(version)) => self.version.replace(version) != Some(version),
+            _ => true,
+        };
+        if others_before || (!alone && self.is_changed_by_another()) {
+            own_writes.ring();
+        }
+        match written {
+            Ok(version) => Ok(version.is_some()),
+            Err(fault) if fault.is_busy() => Ok(false),
+            Err(fault) => Err(fault),
+        }
     }
 
     /// Whether another connection is writing, or has committed since this was last asked. When in doubt, it is.

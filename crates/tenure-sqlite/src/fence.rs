@@ -167,9 +167,12 @@ impl crate::rows::Columns for sqlx::sqlite::SqliteRow {
     fn integer(&self, at: usize) -> Result<Option<i64>, Fault> {
         sqlx::Row::try_get(self, at).map_err(|_| unreadable(at))
     }
+    fn bytes(&self, at: usize) -> Result<Option<Vec<u8>>, Fault> {
+        sqlx::Row::try_get(self, at).map_err(|_| unreadable(at))
+    }
 }
 
 #[cfg(feature = "sqlx")]
 fn unreadable(at: usize) -> Fault {
-    Fault::Corrupt(format!("column {at} of the lease's row cannot be read"))
+    Fault::Corrupt(format!("column {at} of a row cannot be read"))
 }

@@ -176,7 +176,7 @@ impl Inbox {
 }
 
 /// What is said of a message that was seen before.
-fn answer(then: Option<String>, refused: Option<String>, print: Option<&str>) -> Accept {
+pub(crate) fn answer(then: Option<String>, refused: Option<String>, print: Option<&str>) -> Accept {
     let differs = then.as_deref().zip(print).is_some_and(|(then, print)| then != print);
     match refused {
         _ if differs => Accept::Differs,

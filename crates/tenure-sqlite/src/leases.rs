@@ -32,9 +32,15 @@ impl LeaseStore for SqliteStore {
     async fn renew(&self, grant: &Grant, renewal: &Renewal) -> Result<Renew, StoreError> {
         let (grant, renewal) = (grant.clone(), renewal.clone());
         self.run_or(Renew::Lost(Loss::Unknown), move |database| {
-            let answer = database.write(|writing| {
-                writing.decide(&grant.name, |record, now| Ok(decide::renew(record, &grant, &renewal, now)))
+            if database.renew_remembered(&grant, &renewal)? {
+                return Ok(Renew::Extended);
+            }
+            let (answer, row) = database.write(|writing| {
+                writing
+                    .decide_row(&grant.name, |record, now| Ok(decide::renew(record, &grant, &renewal, now)))
             })?;
+            // Only now that it is committed.
+            row.into_iter().for_each(|row| database.remembered.set(row));
             match answer {
                 RenewAnswer::Is(answer) => Ok(answer),
                 RenewAnswer::OutOfOrder => {
@@ -48,6 +54,7 @@ impl LeaseStore for SqliteStore {
     async fn release(&self, grant: &Grant) -> Result<Release, StoreError> {
         let grant = grant.clone();
         self.run_or(Release::NotHeld, move |database| {
+            database.remembered.take(&grant.name);
             database.write(|writing| {
                 writing.decide(&grant.name, |record, now| Ok(decide::release(record, &grant, now)))
             })

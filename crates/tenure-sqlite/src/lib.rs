@@ -19,18 +19,21 @@
 //! | `worker`, `database`, `writing` | the thread that owns the connection; the connection; one writing transaction |
 //! | `files` | how a file that was removed or replaced under us is noticed |
 //! | `clock` | why a step of the wall clock does not move the end of a lease |
+//! | `renewal` | how a renewal is one statement while nobody but its holder touches the row |
 //! | `leases`, `admin`, `registry`, `schema` | the contracts of the core, each a few jobs on the connection |
 //! | `outbox`, `inbox` | messages in the user's own transactions, what the relay reads and records, what operators do |
+//! | `events` | events, snapshots and checkpoints: appended and moved in the user's own transactions, or in the store's |
 //! | `reader` | a second connection that only reads, so that looks hold up no renewal |
 //! | `wakeup`, `log_watch` | how a commit by any process wakes a relay |
 //! | `presence`, `flag_file` | how a death is noticed at once: locked files in `<database>-tenure/` |
 //! | `fence` | checking a fence in the user's own transaction |
-//! | `statements`, `rows`, `error` | SQL, rows and failures |
+//! | `statements`, `rows`, `error`, `trace` | SQL, rows and failures; statements for those who want to see them |
 
 mod admin;
 mod clock;
 mod database;
 mod error;
+mod events;
 mod fence;
 mod files;
 mod flag_file;
@@ -42,15 +45,18 @@ mod outbox;
 mod presence;
 mod reader;
 mod registry;
+mod renewal;
 mod rows;
 mod schema;
 mod statements;
 mod store;
+mod trace;
 mod wakeup;
 mod worker;
 mod writing;
 
 pub use clock::{Clocks, Reading, Steady, SystemClocks};
+pub use events::{Checkpoints, Events};
 pub use fence::{FenceParameters, Fencing};
 pub use inbox::Inbox;
 pub use options::SqliteOptions;

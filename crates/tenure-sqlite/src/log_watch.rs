@@ -16,8 +16,16 @@ const LOOK_EVERY: Duration = Duration::from_millis(40);
 #[derive(Debug)]
 pub(crate) enum LogWatch {
     #[cfg(target_os = "linux")]
-    Told(told::Told),
+    Told(std::sync::Arc<told::Told>),
     Looking(Looking),
+}
+
+/// Silences the watch for a while, from elsewhere. Only where the kernel tells of each write: by a look at the file, two
+/// that follow each other closely cannot be told from one.
+#[derive(Debug)]
+pub(crate) enum Ear {
+    #[cfg(target_os = "linux")]
+    Told(std::sync::Arc<told::Told>),
 }
 
 /// Ends the wait of the thread, from elsewhere.
@@ -36,7 +44,7 @@ impl LogWatch {
         let log = PathBuf::from(log);
         #[cfg(target_os = "linux")]
         match told::Told::new(&log) {
-            Ok((told, nudge)) => return (Self::Told(told), Nudge::Event(nudge)),
+            Ok((told, nudge)) => return (Self::Told(told.into()), Nudge::Event(nudge)),
             // There is a limit to how many a user may have.
             Err(error) => tracing::warn!(%error, "the log cannot be watched; it is looked at every 40 ms"),
         }
@@ -55,6 +63,15 @@ impl LogWatch {
         }
     }
 
+    /// The ear of this watch, where it has one.
+    pub(crate) fn ear(&self) -> Option<Ear> {
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Told(told) => Some(Ear::Told(told.clone())),
+            Self::Looking(_) => None,
+        }
+    }
+
     /// Forgets what was written up to now.
     pub(crate) fn forget(&mut self) -> io::Result<()> {
         match self {
@@ -64,6 +81,16 @@ impl LogWatch {
                 looking.seen = Look::at(&looking.log);
                 Ok(())
             }
+        }
+    }
+}
+
+impl Ear {
+    /// Whether the watch is to tell of what is written from now on.
+    pub(crate) fn listen(&self, on: bool) -> io::Result<()> {
+        match *self {
+            #[cfg(target_os = "linux")]
+            Self::Told(ref told) => told.listen(on),
         }
     }
 }
@@ -160,7 +187,15 @@ mod told {
             }
         }
 
-        pub(super) fn wait(&mut self, listening: bool) -> io::Result<bool> {
+        /// Another mask takes the place of the one before, and nothing tells of that. Whether the log itself goes is known
+        /// elsewhere, and an empty mask is refused.
+        pub(super) fn listen(&self, on: bool) -> io::Result<()> {
+            let mask = if on { AddWatchFlags::IN_MODIFY } else { AddWatchFlags::IN_DELETE_SELF };
+            self.inotify.add_watch(&self.log, mask)?;
+            Ok(())
+        }
+
+        pub(super) fn wait(&self, listening: bool) -> io::Result<bool> {
             let nudge = PollFd::new(self.nudged.as_fd(), PollFlags::POLLIN);
             let written = PollFd::new(self.inotify.as_fd(), PollFlags::POLLIN);
             let mut both = [nudge, written];
@@ -175,7 +210,7 @@ mod told {
             Ok(changed)
         }
 
-        pub(super) fn forget(&mut self) -> io::Result<()> {
+        pub(super) fn forget(&self) -> io::Result<()> {
             loop {
                 match self.inotify.read_events() {
                     Ok(events) => {

@@ -11,9 +11,11 @@ use tenure_core::time::StoreTime;
 use crate::clock::Clocks;
 use crate::database::keep_plans;
 use crate::error::Fault;
+use crate::events::statements::EventStatements;
 use crate::files::Files;
 use crate::outbox::statements::OutboxStatements;
 use crate::statements::Statements;
+use crate::trace;
 
 /// As many prepared statements as there are, and some.
 const STATEMENT_CACHE: usize = 64;
@@ -34,7 +36,7 @@ pub(crate) struct Reader {
     options: ReaderOptions,
 }
 
-/// A reading transaction: all its statements see the same.
+/// A reading transaction: all its statements see the same. (Of a glance there is only one.)
 pub(crate) struct Snapshot<'a> {
     connection: &'a Connection,
     options: &'a ReaderOptions,
@@ -48,6 +50,7 @@ impl Reader {
             // A reader of a write-ahead log writes to its index, so it cannot be opened as read-only.
             let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
             let connection = Connection::open_with_flags(options.files.path(), flags)?;
+            trace::follow(&connection);
             connection.busy_timeout(options.busy_timeout)?;
             connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
             connection.execute_batch("pragma query_only = on")?;
@@ -63,9 +66,22 @@ impl Reader {
         &mut self,
         job: impl FnOnce(&Snapshot<'_>) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
+        self.read_unless(|_| Ok(None), job)
+    }
+
+    /// The same, unless `glance` has an answer already: one statement, which needs no transaction around it.
+    pub(crate) fn read_unless<T>(
+        &mut self,
+        glance: impl FnOnce(&Snapshot<'_>) -> Result<Option<T>, Fault>,
+        job: impl FnOnce(&Snapshot<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
         let files = self.options.files.clone();
         files.check()?;
         let read = || -> Result<T, Fault> {
+            if let Some(answer) = glance(&Snapshot { connection: &self.connection, options: &self.options })?
+            {
+                return Ok(answer);
+            }
             let transaction = self.connection.transaction()?;
             let answer = job(&Snapshot { connection: &transaction, options: &self.options })?;
             transaction.commit()?;
@@ -94,6 +110,10 @@ impl Snapshot<'_> {
 
     pub(crate) fn outbox(&self) -> &OutboxStatements {
         &self.options.statements.outbox
+    }
+
+    pub(crate) fn events(&self) -> &EventStatements {
+        &self.options.statements.events
     }
 
     /// The wall clock, which rows are stamped by.

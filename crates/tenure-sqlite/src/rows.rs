@@ -1,7 +1,7 @@
 //! Rows of the tables, as the words of the core.
 //!
 //! Whatever a row holds that no version of Tenure wrote is an error that names the column. Rows are read through
-//! [`Columns`], because a fence is checked on connections of more than one driver.
+//! [`Columns`], because fences are checked and events appended on connections of more than one driver.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -9,6 +9,7 @@ use std::time::Duration;
 use rusqlite::types::{ToSql, ToSqlOutput, Value};
 use tenure_core::id::{Node, NodeName, Unique};
 use tenure_core::lease::{Announced, Cause, Change, LeaseName, LeaseRecord, Term};
+use tenure_core::outbox::Body;
 use tenure_core::time::StoreTime;
 
 use crate::clock::{Reading, Steady};
@@ -20,6 +21,8 @@ pub(crate) trait Columns {
     fn text(&self, at: usize) -> Result<Option<String>, Fault>;
     /// The integer in a column.
     fn integer(&self, at: usize) -> Result<Option<i64>, Fault>;
+    /// The bytes in a column.
+    fn bytes(&self, at: usize) -> Result<Option<Vec<u8>>, Fault>;
 }
 
 impl Columns for rusqlite::Row<'_> {
@@ -27,6 +30,9 @@ impl Columns for rusqlite::Row<'_> {
         Ok(self.get(at)?)
     }
     fn integer(&self, at: usize) -> Result<Option<i64>, Fault> {
+        Ok(self.get(at)?)
+    }
+    fn bytes(&self, at: usize) -> Result<Option<Vec<u8>>, Fault> {
         Ok(self.get(at)?)
     }
 }
@@ -157,6 +163,14 @@ impl ToSql for NameValue<'_> {
     }
 }
 
+/// A payload as text, or as bytes: the two columns that hold it.
+pub(crate) fn payload(body: &Body) -> (Option<&str>, Option<&[u8]>) {
+    match body {
+        Body::Text(text) => (Some(text), None),
+        Body::Bytes(bytes) => (None, Some(bytes)),
+    }
+}
+
 fn text(value: &impl ToString) -> Value {
     value.to_string().into()
 }
@@ -196,14 +210,14 @@ fn presence(session: Option<String>, trust_ms: Option<i64>) -> Result<Option<Ann
     Ok(Some(Announced { session, trust: Duration::from_millis(trust_ms) }))
 }
 
-fn parse<T: FromStr>(text: Option<String>, column: &str) -> Result<T, Fault> {
+pub(crate) fn parse<T: FromStr>(text: Option<String>, column: &str) -> Result<T, Fault> {
     need(text, column)?.parse().map_err(|_| nonsense(column))
 }
 
-fn need<T>(value: Option<T>, column: &str) -> Result<T, Fault> {
+pub(crate) fn need<T>(value: Option<T>, column: &str) -> Result<T, Fault> {
     value.ok_or_else(|| nonsense(column))
 }
 
-fn nonsense(column: &str) -> Fault {
+pub(crate) fn nonsense(column: &str) -> Fault {
     Fault::Corrupt(format!("the column {column} holds nothing that Tenure wrote"))
 }

@@ -5,6 +5,7 @@
 
 use tenure_core::naming::Naming;
 
+use crate::events::statements::EventStatements;
 use crate::outbox::statements::OutboxStatements;
 
 /// One step of the schema.
@@ -23,9 +24,10 @@ pub(crate) struct Table {
 }
 
 /// What each version of the schema brought.
-const TABLES: [(u32, &[&str]); 2] = [
+const TABLES: [(u32, &[&str]); 3] = [
     (1, &["schema", "leases", "lease_history", "audit"]),
     (2, &["outbox", "outbox_pending", "outbox_attempts", "outbox_dead", "inbox"]),
+    (3, &["streams", "events", "snapshots", "checkpoints", "parked"]),
 ];
 
 /// The statements, with names filled in.
@@ -33,6 +35,7 @@ const TABLES: [(u32, &[&str]); 2] = [
 pub(crate) struct Statements {
     pub(crate) lease_read: String,
     pub(crate) lease_write: String,
+    pub(crate) lease_renew: String,
     pub(crate) lease_list: String,
     pub(crate) lease_sweep: String,
     pub(crate) history_add: String,
@@ -41,6 +44,7 @@ pub(crate) struct Statements {
     pub(crate) audit_add: String,
     pub(crate) fence_check: String,
     pub(crate) outbox: OutboxStatements,
+    pub(crate) events: EventStatements,
     pub(crate) data_version: String,
     pub(crate) lock_probe: String,
     /// The names of all tables, as they stand in the catalogue. That of the schema's version is the first.
@@ -61,10 +65,12 @@ impl Statements {
         Self {
             tables: tables.map(|(since, name)| table(since, name)).collect(),
             outbox: OutboxStatements::new(naming),
+            events: EventStatements::new(naming),
             data_version: fill(include_str!("../sql/data_version.sql")),
             lock_probe: fill(include_str!("../sql/lock_probe.sql")),
             lease_read: fill(include_str!("../sql/lease_read.sql")),
             lease_write: fill(include_str!("../sql/lease_write.sql")),
+            lease_renew: fill(include_str!("../sql/lease_renew.sql")),
             lease_list: fill(include_str!("../sql/lease_list.sql")),
             lease_sweep: fill(include_str!("../sql/lease_sweep.sql")),
             history_add: fill(include_str!("../sql/history_add.sql")),
@@ -85,6 +91,11 @@ impl Statements {
                     version: 2,
                     description: "the outbox and the inbox",
                     sql: fill(include_str!("../sql/migrations/0002_outbox.sql")),
+                },
+                Migration {
+                    version: 3,
+                    description: "events, snapshots and checkpoints",
+                    sql: fill(include_str!("../sql/migrations/0003_events.sql")),
                 },
             ],
         }

@@ -12,6 +12,7 @@ use tokio::sync::OnceCell;
 use crate::clock::{Clocks, SystemClocks};
 use crate::database::Database;
 use crate::error::Fault;
+use crate::events::{Checkpoints, Events};
 use crate::fence::Fencing;
 use crate::files::Files;
 use crate::inbox::Inbox;
@@ -37,6 +38,8 @@ pub(crate) struct Shared {
     label: String,
     /// For the relay.
     reader: OnceCell<Worker<Reader>>,
+    /// For entities and subscriptions, whose pages may be large.
+    events: OnceCell<Worker<Reader>>,
     /// For people, whose questions may take long.
     browser: OnceCell<Worker<Reader>>,
     // Behind the readers, for fields are dropped in their order: the last one to close empties the log.
@@ -45,7 +48,7 @@ pub(crate) struct Shared {
     clocks: Arc<dyn Clocks>,
     pub(crate) files: Arc<Files>,
     pub(crate) own_writes: Arc<OwnWrites>,
-    pub(crate) bells: Bells,
+    pub(crate) bells: Arc<Bells>,
     busy_timeout: Duration,
     presence: FilePresence,
 }
@@ -65,7 +68,8 @@ impl SqliteStore {
         options.validate()?;
         let label = label(&options.path);
         let statements = Arc::new(Statements::new(&options.naming));
-        let own_writes = Arc::new(OwnWrites::default());
+        let bells = Arc::new(Bells::default());
+        let own_writes = Arc::new(OwnWrites::new(bells.clone()));
         let open = {
             let (options, label) = (options.clone(), label.clone());
             let (statements, clocks, own_writes) = (statements.clone(), clocks.clone(), own_writes.clone());
@@ -77,13 +81,14 @@ impl SqliteStore {
         let shared = Shared {
             label,
             reader: OnceCell::new(),
+            events: OnceCell::new(),
             browser: OnceCell::new(),
             worker,
             statements,
             clocks,
             files,
             own_writes,
-            bells: Bells::default(),
+            bells,
             busy_timeout: options.busy_timeout,
             presence,
         };
@@ -107,6 +112,18 @@ impl SqliteStore {
     pub fn inbox(&self, settings: InboxSettings) -> Result<Inbox, SettingsError> {
         let Shared { label, statements, clocks, .. } = &*self.shared;
         Inbox::new(label.clone(), statements.clone(), clocks.clone(), settings)
+    }
+
+    /// Appends events in transactions of the user's own; with [`Events::with_outbox`], dispatches too.
+    pub fn events(&self) -> Events {
+        let Shared { label, statements, clocks, .. } = &*self.shared;
+        Events::new(label.clone(), statements.clone(), clocks.clone())
+    }
+
+    /// Moves checkpoints of subscriptions in transactions of the user's own.
+    pub fn checkpoints(&self) -> Checkpoints {
+        let Shared { label, statements, clocks, .. } = &*self.shared;
+        Checkpoints::new(self.fencing(), label.clone(), statements.clone(), clocks.clone())
     }
 
     /// Runs `job` on the connection's thread, to its end.
@@ -150,7 +167,25 @@ impl SqliteStore {
         &self,
         job: impl FnOnce(&Snapshot<'_>) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.read_on(&self.shared.reader, "tenure-sqlite-read", job).await
+        self.read_unless(|_| Ok(None), job).await
+    }
+
+    /// The same, unless `glance`, of one statement, has an answer already.
+    pub(crate) async fn read_unless<T: Send + 'static>(
+        &self,
+        glance: impl FnOnce(&Snapshot<'_>) -> Result<Option<T>, Fault> + Send + 'static,
+        job: impl FnOnce(&Snapshot<'_>) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let read = |reader: &mut Reader| reader.read_unless(glance, job);
+        self.run_on(&self.shared.reader, "tenure-sqlite-read", read).await
+    }
+
+    /// The same for those who read events.
+    pub(crate) async fn read_events<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Snapshot<'_>) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.read_on(&self.shared.events, "tenure-sqlite-events", job).await
     }
 
     /// The same for people, whose questions may take long.
@@ -167,6 +202,15 @@ impl SqliteStore {
         thread: &str,
         job: impl FnOnce(&Snapshot<'_>) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreError> {
+        self.run_on(reader, thread, |reader| reader.read(job)).await
+    }
+
+    async fn run_on<T: Send + 'static>(
+        &self,
+        reader: &OnceCell<Worker<Reader>>,
+        thread: &str,
+        read: impl FnOnce(&mut Reader) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, StoreError> {
         let Shared { label, statements, clocks, files, busy_timeout, .. } = &*self.shared;
         let start = || {
             let options = ReaderOptions {
@@ -179,7 +223,7 @@ impl SqliteStore {
             Worker::start(thread, label, || Reader::open(options))
         };
         let reader = reader.get_or_try_init(start).await?;
-        reader.run(|reader| reader.read(job)).await?.map_err(|fault| fault.at(label))
+        reader.run(read).await?.map_err(|fault| fault.at(label))
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {

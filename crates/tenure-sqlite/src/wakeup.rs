@@ -8,6 +8,9 @@
 //!   otherwise ──▶ our connection is asked, after its write: does another one hold the lock, or has one committed?
 //! ```
 //!
+//! A write that knows by itself whether it was alone (see [`OwnWrites::begin_quietly`]) does not show in the watch at all, so
+//! that an idle relay's renewals lead to no question.
+//!
 //! A hint may come early, for a commit shows only some time after its write; the relay looks again shortly after one. It
 //! is not lost: whoever wrote to the log either still holds the lock or has committed when our connection is asked.
 //!
@@ -23,7 +26,7 @@ use tenure_core::StoreError;
 use tenure_core::contract::Wakeup;
 use tokio::sync::Notify;
 
-use crate::log_watch::{LogWatch, Nudge};
+use crate::log_watch::{Ear, LogWatch, Nudge};
 use crate::store::{Shared, SqliteStore};
 
 /// How long after a write the hint is given again, each after the one before.
@@ -36,26 +39,85 @@ const ECHOES: [Duration; 4] = [
 
 /// Counts the beginnings and ends of our own writes.
 #[derive(Debug, Default)]
-pub(crate) struct OwnWrites(AtomicU64);
+pub(crate) struct OwnWrites {
+    count: AtomicU64,
+    bells: Arc<Bells>,
+}
 
 /// A write of ours that is going on.
 pub(crate) struct OwnWrite<'a>(&'a OwnWrites);
 
+/// A write of ours that no watch tells of.
+pub(crate) struct QuietWrite<'a> {
+    /// Where a watch cannot be silenced, it is one like any other.
+    heard: Option<OwnWrite<'a>>,
+    bells: &'a Bells,
+    preemptions: Option<i64>,
+}
+
 impl OwnWrites {
+    pub(crate) fn new(bells: Arc<Bells>) -> Self {
+        Self { count: AtomicU64::new(0), bells }
+    }
+
     pub(crate) fn begin(&self) -> OwnWrite<'_> {
-        self.0.fetch_add(1, Ordering::SeqCst);
+        self.count.fetch_add(1, Ordering::SeqCst);
         OwnWrite(self)
     }
 
+    /// Begins a write that neither waits for its lock nor needs to be heard of: it finds out by itself, under its lock,
+    /// whether another one has committed before it.
+    pub(crate) fn begin_quietly(&self) -> QuietWrite<'_> {
+        let heard = (!self.bells.listen(false)).then(|| self.begin());
+        QuietWrite { heard, bells: &self.bells, preemptions: preemptions() }
+    }
+
+    /// Another one may have committed.
+    pub(crate) fn ring(&self) {
+        self.bells.ring();
+    }
+
     fn count(&self) -> u64 {
-        self.0.load(Ordering::SeqCst)
+        self.count.load(Ordering::SeqCst)
+    }
+}
+
+impl QuietWrite<'_> {
+    /// To be called right after the write. Answers whether nobody else can have written between its lock and now.
+    ///
+    /// A commit of another takes longer than the few microseconds since the lock was given back, unless this thread had
+    /// to make way in between.
+    pub(crate) fn end(self) -> bool {
+        let listening = self.bells.listen(true);
+        let at_once = self.preemptions.is_some() && self.preemptions == preemptions();
+        // Where it was heard of, the watch asks; and where nobody wants to be woken, it does not matter.
+        self.heard.is_some() || (listening && at_once) || !self.bells.any_armed()
+    }
+}
+
+/// Whatever became of the write, nobody stays deaf.
+impl Drop for QuietWrite<'_> {
+    fn drop(&mut self) {
+        self.bells.listen(true);
     }
 }
 
 impl Drop for OwnWrite<'_> {
     fn drop(&mut self) {
-        self.0.0.fetch_add(1, Ordering::SeqCst);
+        self.0.count.fetch_add(1, Ordering::SeqCst);
     }
+}
+
+/// How often this thread had to make way for others, where the system tells.
+#[cfg(target_os = "linux")]
+fn preemptions() -> Option<i64> {
+    use nix::sys::resource::{UsageWho, getrusage};
+    getrusage(UsageWho::RUSAGE_THREAD).ok().map(|usage| usage.involuntary_context_switches())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn preemptions() -> Option<i64> {
+    None
 }
 
 /// Wakes one relay. Its thread ends when it is dropped.
@@ -76,6 +138,8 @@ pub(crate) struct Bell {
     ended: AtomicBool,
     /// The thread is gone.
     broken: AtomicBool,
+    /// By which the watch is silenced, where that can be done.
+    ear: Option<Ear>,
 }
 
 /// The bells of all relays that work on a store.
@@ -89,7 +153,22 @@ impl Bells {
         bells.push(Arc::downgrade(bell));
     }
 
-    /// The store itself has committed something that is due.
+    /// Has all watches tell of what is written from now on, or not. Answers whether all of them do.
+    fn listen(&self, on: bool) -> bool {
+        let bells = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = true;
+        for bell in bells.iter().filter_map(Weak::upgrade) {
+            all &= bell.ear.as_ref().is_some_and(|ear| ear.listen(on).is_ok());
+        }
+        all
+    }
+
+    fn any_armed(&self) -> bool {
+        let bells = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        bells.iter().filter_map(Weak::upgrade).any(|bell| bell.armed.load(Ordering::SeqCst))
+    }
+
+    /// Something that is due may have been committed.
     pub(crate) fn ring(&self) {
         let bells = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for bell in bells.iter().filter_map(Weak::upgrade) {
@@ -105,7 +184,7 @@ impl SqliteStore {
     pub(crate) fn watch_log(&self) -> Result<LogWakeup, StoreError> {
         let shared = self.shared();
         let (watch, nudge) = LogWatch::of(shared.files.path());
-        let bell = Arc::new(Bell::default());
+        let bell = Arc::new(Bell { ear: watch.ear(), ..Bell::default() });
         shared.bells.add(&bell);
         let watcher = Watcher {
             watch,

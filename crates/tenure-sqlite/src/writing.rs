@@ -27,25 +27,37 @@ impl Writing<'_> {
         name: &LeaseName,
         decide: impl FnOnce(Option<&LeaseRecord>, StoreTime) -> Result<Decision<O>, Fault>,
     ) -> Result<O, Fault> {
+        self.decide_row(name, decide).map(|(answer, _)| answer)
+    }
+
+    /// The same, with the row as it was written.
+    pub(crate) fn decide_row<O>(
+        &self,
+        name: &LeaseName,
+        decide: impl FnOnce(Option<&LeaseRecord>, StoreTime) -> Result<Decision<O>, Fault>,
+    ) -> Result<(O, Option<LeaseRow>), Fault> {
         let row = read_lease(self.connection, self.statements, name)?;
         let seen = row.as_ref().map(|row| row.seen_at(&self.now));
         let decision = decide(seen.as_ref(), self.now.wall)?;
         self.apply(decision, row.as_ref().zip(seen.as_ref()))
     }
 
-    /// Writes a decision about a row that was stored as the one and seen as the other.
+    /// Writes a decision about a row that was stored as the one and seen as the other; answers with what was written too.
     pub(crate) fn apply<O>(
         &self,
         decision: Decision<O>,
         before: Option<(&LeaseRow, &LeaseRecord)>,
-    ) -> Result<O, Fault> {
+    ) -> Result<(O, Option<LeaseRow>), Fault> {
+        let mut written = None;
         if let Some(record) = decision.write {
-            self.write_lease(&self.stamped(record, before))?;
+            let row = stamped(record, before, &self.now);
+            self.write_lease(&row)?;
+            written = Some(row);
         }
         for change in &decision.history {
             self.add_history(change)?;
         }
-        Ok(decision.outcome)
+        Ok((decision.outcome, written))
     }
 
     /// The highest term that the lease's history knows.
@@ -71,20 +83,6 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// The row to store: with both clocks of this moment if the decision renewed it, else with its stamps as they were.
-    fn stamped(&self, record: LeaseRecord, before: Option<(&LeaseRow, &LeaseRecord)>) -> LeaseRow {
-        match before {
-            Some((stored, seen))
-                if (seen.renewed_at, seen.expires_at) == (record.renewed_at, record.expires_at) =>
-            {
-                let (renewed_at, expires_at) = (stored.record.renewed_at, stored.record.expires_at);
-                let record = LeaseRecord { renewed_at, expires_at, ..record };
-                LeaseRow { record, steady: stored.steady.clone() }
-            }
-            _ => LeaseRow { record, steady: self.now.steady.clone() },
-        }
-    }
-
     fn write_lease(&self, row: &LeaseRow) -> Result<(), Fault> {
         let mut statement = self.connection.prepare_cached(&self.statements.lease_write)?;
         statement.execute(params_from_iter(row.values()?))?;
@@ -95,6 +93,24 @@ impl Writing<'_> {
         let mut statement = self.connection.prepare_cached(&self.statements.history_add)?;
         statement.execute(params_from_iter(rows::change_values(change)))?;
         Ok(())
+    }
+}
+
+/// The row to store: with both clocks of this moment if the decision renewed it, else with its stamps as they were.
+pub(crate) fn stamped(
+    record: LeaseRecord,
+    before: Option<(&LeaseRow, &LeaseRecord)>,
+    now: &Reading,
+) -> LeaseRow {
+    match before {
+        Some((stored, seen))
+            if (seen.renewed_at, seen.expires_at) == (record.renewed_at, record.expires_at) =>
+        {
+            let (renewed_at, expires_at) = (stored.record.renewed_at, stored.record.expires_at);
+            let record = LeaseRecord { renewed_at, expires_at, ..record };
+            LeaseRow { record, steady: stored.steady.clone() }
+        }
+        _ => LeaseRow { record, steady: now.steady.clone() },
     }
 }
 

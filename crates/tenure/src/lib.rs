@@ -22,9 +22,12 @@
 //! that does it, and lets the database refuse it there.
 
 mod clock;
+mod entities;
 mod error;
+mod events;
 mod exclusive;
 mod heart;
+mod hub;
 mod lease;
 mod locks;
 mod node;
@@ -34,7 +37,11 @@ mod record;
 mod relay;
 pub mod sink;
 mod stop;
+mod subscription;
+#[cfg(feature = "testing")]
+pub mod testing;
 
+pub use serde_json as json;
 pub use tenure_core as core;
 pub use tenure_core::StoreError;
 pub use tenure_core::id::{Node, NodeName};
@@ -45,6 +52,8 @@ pub use tenure_core::outbox::{
     Message, MessageId, NewMessage, OnDead, RelaySettings, Retention, RetryPolicy, Verdict,
 };
 pub use tenure_core::registry::Classifier;
+pub use tenure_core::subscription::{OnFailure, SubscriptionSettings};
+pub use tenure_core::{entity, event};
 
 #[cfg(feature = "postgres")]
 pub use tenure_postgres as postgres;
@@ -52,12 +61,19 @@ pub use tenure_postgres as postgres;
 pub use tenure_sqlite as sqlite;
 
 pub use clock::{SteadyClock, SteadyStoreClock};
+pub use entities::{Aggregates, Dispatcher, Entities, Processes, Reply, TellError};
 pub use error::LeaseError;
+pub use events::Events;
 pub use exclusive::run_exclusively;
 pub use lease::{Acquired, Lease, Leases, OnLost, TrustWatch};
 pub use locks::LeaseLocks;
-pub use node::local_node;
+pub use node::{local_node, new_id};
 pub use open::{Database, OpenError, OpenOptions, Store, migrations, open};
 pub use record::{Recorder, RecorderOptions, Recording, RecordingLeases, RecordingLocks};
 pub use relay::{Relay, RelayError, RelayStatus, Role};
 pub use stop::Stop;
+pub use subscription::{
+    EventHandler, HandleError, Handling, Projection, Route, Routes, Subscription, SubscriptionError,
+    SubscriptionState, SubscriptionStatus, Tap, TapSettings, handler, routes,
+};
+pub use tenure_core::entity::EntitySettings;

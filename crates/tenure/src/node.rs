@@ -22,3 +22,8 @@ fn machine_name() -> String {
     let clean = |name: String| name.chars().filter(|c| !c.is_control()).take(100).collect::<String>();
     name.map(clean).filter(|name| !name.is_empty()).unwrap_or_else(|| "localhost".to_owned())
 }
+
+/// A new random id, for events and messages.
+pub fn new_id() -> uuid::Uuid {
+    uuid::Uuid::new_v4()
+}

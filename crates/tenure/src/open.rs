@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::StoreError;
-use tenure_core::contract::{LeaseAdmin, LeaseRegistry, LeaseStore, OutboxAdmin, OutboxStore, Schema};
+use tenure_core::contract::{
+    CheckpointStore, EventStore, LeaseAdmin, LeaseRegistry, LeaseStore, OutboxAdmin, OutboxStore, Schema,
+};
 use tenure_core::memory::MemoryStore;
 use tenure_core::naming::Naming;
 
@@ -68,13 +70,28 @@ pub struct Database {
     registry: Arc<dyn LeaseRegistry>,
     outbox: Arc<dyn OutboxStore>,
     outbox_admin: Arc<dyn OutboxAdmin>,
+    events: Arc<dyn EventStore>,
+    checkpoints: Arc<dyn CheckpointStore>,
     schema: Arc<dyn Schema>,
 }
 
 /// A store that has all contracts.
-pub trait Store: LeaseStore + LeaseAdmin + LeaseRegistry + OutboxStore + OutboxAdmin + Schema {}
+pub trait Store:
+    LeaseStore + LeaseAdmin + LeaseRegistry + OutboxStore + OutboxAdmin + EventStore + CheckpointStore + Schema
+{
+}
 
-impl<S: LeaseStore + LeaseAdmin + LeaseRegistry + OutboxStore + OutboxAdmin + Schema> Store for S {}
+impl<S> Store for S where
+    S: LeaseStore
+        + LeaseAdmin
+        + LeaseRegistry
+        + OutboxStore
+        + OutboxAdmin
+        + EventStore
+        + CheckpointStore
+        + Schema
+{
+}
 
 impl Database {
     /// Wraps a store that has all contracts.
@@ -86,6 +103,8 @@ impl Database {
             registry: store.clone(),
             outbox: store.clone(),
             outbox_admin: store.clone(),
+            events: store.clone(),
+            checkpoints: store.clone(),
             schema: store,
         }
     }
@@ -113,6 +132,16 @@ impl Database {
     /// The operator's view of the outbox.
     pub fn outbox_admin(&self) -> Arc<dyn OutboxAdmin> {
         self.outbox_admin.clone()
+    }
+
+    /// Events.
+    pub fn events(&self) -> Arc<dyn EventStore> {
+        self.events.clone()
+    }
+
+    /// The checkpoints of those who read events.
+    pub fn checkpoints(&self) -> Arc<dyn CheckpointStore> {
+        self.checkpoints.clone()
     }
 
     /// The schema.

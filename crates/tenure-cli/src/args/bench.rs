@@ -77,3 +77,49 @@ pub(crate) struct ParkedArgs {
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) rounds: u32,
 }
+
+/// Measure how fast events are appended, each with a dispatch, against the same rows inserted by hand
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  tenure bench append --db postgres://app@127.0.0.1/app --json")]
+pub(crate) struct AppendArgs {
+    /// How many writers append at once, each to streams of its own
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) writers: u32,
+    /// How many events are there before
+    #[arg(long, default_value_t = 0)]
+    pub(crate) kept: u64,
+    /// For how long each is measured
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    pub(crate) seconds: u32,
+    /// How often it is measured; the median counts
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) rounds: u32,
+}
+
+/// Measure how long it takes from a commit until a subscription's handler starts
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  tenure bench subscribe --rate 500 --db postgres://app@127.0.0.1/app --json"
+)]
+pub(crate) struct SubscribeArgs {
+    /// How many events are appended per second
+    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) rate: u32,
+    /// For how long
+    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    pub(crate) seconds: u32,
+}
+
+/// Measure how long an aggregate of many events takes to load, with a snapshot
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  tenure bench load --events 10000 --db postgres://app@127.0.0.1/app --json"
+)]
+pub(crate) struct LoadArgs {
+    /// How many events it has
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) events: u32,
+    /// How often it is measured; the median counts
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) rounds: u32,
+}

@@ -1,6 +1,7 @@
 //! The command line, as clap reads it.
 
 mod bench;
+mod demo;
 mod outbox;
 
 use std::ffi::OsString;
@@ -10,7 +11,10 @@ use clap::builder::BoolishValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-pub(crate) use self::bench::{DrainArgs, EnqueueArgs, LatencyArgs, LatencyTo, ParkedArgs};
+pub(crate) use self::bench::{
+    AppendArgs, DrainArgs, EnqueueArgs, LatencyArgs, LatencyTo, LoadArgs, ParkedArgs, SubscribeArgs,
+};
+pub(crate) use self::demo::{DemoArgs, DemoNodeArgs};
 pub(crate) use self::outbox::{
     ChangeArgs, Coordination, FilterArgs, OnDeadArg, OutboxCommand, RelayArgs, SendArgs, StatusArgs,
 };
@@ -25,6 +29,7 @@ pub(crate) use self::outbox::{
     propagate_version = true,
     arg_required_else_help = true,
     after_help = "Examples:\n  \
+        tenure demo\n  \
         tenure send --db sqlite:app.db --topic orders '{\"order\":7}'\n  \
         tenure relay --db sqlite:app.db --to http://127.0.0.1:8080/events\n  \
         tenure run --lease sqlite:jobs.db --name nightly -- ./nightly.sh\n  \
@@ -72,6 +77,9 @@ pub(crate) enum LogFormat {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Demo(DemoArgs),
+    #[command(hide = true)]
+    DemoNode(DemoNodeArgs),
     Send(SendArgs),
     Relay(Box<RelayArgs>),
     /// See what waits and what failed; retry it or discard it
@@ -221,6 +229,9 @@ pub(crate) enum BenchCommand {
     Enqueue(EnqueueArgs),
     Latency(LatencyArgs),
     Parked(ParkedArgs),
+    Append(AppendArgs),
+    Subscribe(SubscribeArgs),
+    Load(LoadArgs),
     Failover(FailoverArgs),
     Idle(IdleArgs),
 }
@@ -257,9 +268,15 @@ pub(crate) enum FailoverKind {
     Cut,
 }
 
-/// Count the statements that a holder, a waiting node and a relay send while nothing happens (Postgres)
+/// Count the statements that a holder, a waiting node and a relay run while nothing happens
+///
+/// On Postgres they are counted on the wire. On SQLite they are counted in the logs of the three processes, which work on
+/// files of their own beside the one that is named: one for the holder and the waiting node, one for the relay, since a
+/// relay is woken by whatever another process commits to its file.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  tenure bench idle --db postgres://app@127.0.0.1/app --seconds 20 --json")]
+#[command(after_help = "Examples:\n  \
+        tenure bench idle --db sqlite:app.db --seconds 20 --json\n  \
+        tenure bench idle --db postgres://app@127.0.0.1/app --seconds 20 --json")]
 pub(crate) struct IdleArgs {
     /// For how long
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=3600))]

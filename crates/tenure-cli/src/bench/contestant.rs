@@ -10,6 +10,7 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 
 use super::actor;
+use super::meter::Meter;
 use crate::args::Global;
 use crate::output::Failure;
 
@@ -23,6 +24,8 @@ pub(super) struct Entry<'a> {
     pub(super) lease: &'a str,
     pub(super) options: &'a [String],
     pub(super) acts: &'a Path,
+    /// What counts its statements, if anyone does.
+    pub(super) meter: Option<&'a Meter>,
 }
 
 fn not_started(error: std::io::Error) -> Failure {
@@ -53,20 +56,25 @@ impl Contestant {
         // The URL goes by the environment: command lines are for everyone to read.
         command.env("TENURE_LEASE_URL", entry.url).args(["run", "--name", entry.lease]).args(entry.options);
         command.arg("--").arg(&binary).arg(actor::COMMAND).arg(entry.acts);
-        Self::spawn(command)
+        Self::spawn(command, entry.meter)
     }
 
     /// A relay that has nothing to do, to a receiver that is not there.
-    pub(super) fn start_relay(global: &Global, url: &str, lease: &str) -> Result<Self, Failure> {
+    pub(super) fn start_relay(global: &Global, meter: &Meter, lease: &str) -> Result<Self, Failure> {
         let binary = std::env::current_exe().map_err(not_started)?;
         let mut command = tenure(&binary, global);
-        command.env("TENURE_DB", url).args(["relay", "--to", "http://127.0.0.1:9/", "--lease-name", lease]);
-        Self::spawn(command)
+        command.env("TENURE_DB", meter.url());
+        command.args(["relay", "--to", "http://127.0.0.1:9/", "--lease-name", lease]);
+        Self::spawn(command, Some(meter))
     }
 
-    fn spawn(mut command: Command) -> Result<Self, Failure> {
+    fn spawn(mut command: Command, meter: Option<&Meter>) -> Result<Self, Failure> {
         let quiet = std::env::var_os("TENURE_LOG").is_none();
-        let stderr = if quiet { Stdio::null() } else { Stdio::inherit() };
+        let stderr = match meter.is_some_and(|meter| meter.prepare(&mut command)) {
+            true => Stdio::piped(),
+            false if quiet => Stdio::null(),
+            false => Stdio::inherit(),
+        };
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -78,6 +86,9 @@ impl Contestant {
         let (Some(pid), Some(stdout)) = (pid, child.stdout.take()) else {
             return Err(Failure::Failed("a contestant ended at once".into()));
         };
+        if let (Some(meter), Some(log)) = (meter, child.stderr.take()) {
+            meter.read(log);
+        }
         Ok(Self { child, pid, lines: BufReader::new(stdout).lines() })
     }
 

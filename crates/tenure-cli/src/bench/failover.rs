@@ -200,6 +200,7 @@ impl<'a> Course<'a> {
             lease: &self.lease,
             options: &self.options,
             acts: self.acts.path(),
+            meter: None,
         };
         Ok(Runner { contestant: Contestant::start(&entry)?, proxy })
     }

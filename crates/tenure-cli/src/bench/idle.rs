@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::actor::ActLog;
 use super::contestant::{Contestant, Entry};
-use super::proxy::{Proxy, upstream};
+use super::meter::{Meter, Place};
 use crate::args::{Global, IdleArgs};
 use crate::output::{self, Failure, Table};
 use crate::store;
@@ -23,7 +23,7 @@ struct Report {
     relay: Cost,
 }
 
-/// Per second, as counted on the wire.
+/// Per second, as counted on the wire or in the log.
 #[derive(Serialize)]
 struct Cost {
     statements_per_s: f64,
@@ -33,28 +33,27 @@ struct Cost {
 
 pub(crate) async fn idle(global: &Global, args: &IdleArgs) -> Result<ExitCode, Failure> {
     let url = store::database_url(global)?;
-    let unseen =
-        || Failure::Usage("statements are counted on the wire; give a postgres:// URL with a host".into());
-    let server = upstream(url).ok_or_else(unseen)?;
-    let store = store::open_to_work(global, url, true).await?.leases().capabilities().store;
+    // On SQLite the relay has a file to itself: on a shared one each renewal of the holder is a commit that wakes it, and
+    // then something does happen.
+    let (place, place_of_relay) = (Place::beside(url)?, Place::beside(url)?);
+    let store = store::open_to_work(global, place.url(), true).await?.leases().capabilities().store;
     let directory = tempfile::tempdir()?;
     let acts = ActLog::create(&directory.path().join("acts"))?;
     let lease = format!("bench-idle-{:08x}", fastrand::u32(..));
-    let (holder_proxy, waiting_proxy) =
-        (Proxy::start(server.clone()).await?, Proxy::start(server.clone()).await?);
-    let relay_proxy = Proxy::start(server).await?;
-    let (holder_url, waiting_url) = (holder_proxy.url(url)?, waiting_proxy.url(url)?);
-    let start =
-        |url: &str| Contestant::start(&Entry { global, url, lease: &lease, options: &[], acts: acts.path() });
-    let mut holder = start(&holder_url)?;
+    let meters = (place.meter().await?, place.meter().await?, place_of_relay.meter().await?);
+    let start = |meter: &Meter| {
+        let (url, meter, lease) = (meter.url(), Some(meter), &lease);
+        Contestant::start(&Entry { global, url, lease, options: &[], acts: acts.path(), meter })
+    };
+    let mut holder = start(&meters.0)?;
     holder.until_event("acquired").await?;
-    let mut waiting = start(&waiting_url)?;
+    let mut waiting = start(&meters.1)?;
     waiting.until_event("waiting").await?;
-    let mut relay = Contestant::start_relay(global, &relay_proxy.url(url)?, &format!("{lease}-relay"))?;
+    let mut relay = Contestant::start_relay(global, &meters.2, &format!("{lease}-relay"))?;
     relay.until_event("status").await?;
     // The start itself, with its probes and checks, is not what is measured.
     tokio::time::sleep(Duration::from_secs(5)).await;
-    let counts = || (holder_proxy.counts(), waiting_proxy.counts(), relay_proxy.counts());
+    let counts = || (meters.0.counts(), meters.1.counts(), meters.2.counts());
     let (began, before) = (Instant::now(), counts());
     tokio::time::sleep(Duration::from_secs(args.seconds.into())).await;
     let (seconds, after) = (began.elapsed().as_secs_f64(), counts());

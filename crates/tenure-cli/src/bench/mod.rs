@@ -2,8 +2,10 @@
 
 mod actor;
 mod contestant;
+pub(crate) mod events;
 pub(crate) mod failover;
 pub(crate) mod idle;
+mod meter;
 pub(crate) mod outbox;
 mod proxy;
 mod stats;

@@ -2,8 +2,31 @@
 
 use crate::harness::{Store, tests_on};
 
-tests_on!(sqlite: failover_is_one_object_with_its_figures, a_cut_is_left_out_where_there_is_no_connection);
-tests_on!(postgres: failover_is_one_object_with_its_figures);
+tests_on!(sqlite:
+    failover_is_one_object_with_its_figures,
+    a_cut_is_left_out_where_there_is_no_connection,
+    events_are_measured_against_the_same_rows_by_hand,
+);
+tests_on!(postgres: failover_is_one_object_with_its_figures, events_are_measured_against_the_same_rows_by_hand);
+
+fn events_are_measured_against_the_same_rows_by_hand(store: &Store) {
+    let positive = |report: &serde_json::Value, figures: &[&str]| {
+        for figure in figures {
+            assert!(report[*figure].as_f64().is_some_and(|value| value > 0.0), "{figure}: {report}");
+        }
+    };
+    let append =
+        ["bench", "append", "--seconds", "1", "--rounds", "1", "--writers", "2", "--kept", "500", "--json"];
+    let report = store.tenure(&append).ok().json();
+    assert_eq!((&report["bench"], &report["kept"]), (&"append".into(), &500.into()));
+    positive(&report, &["rate", "ceiling", "ratio"]);
+    let report = store.tenure(&["bench", "load", "--events", "300", "--rounds", "2", "--json"]).ok().json();
+    positive(&report, &["large_ms", "small_ms", "ratio"]);
+    let report =
+        store.tenure(&["bench", "subscribe", "--rate", "100", "--seconds", "1", "--json"]).ok().json();
+    positive(&report, &["p99_ms", "max_ms"]);
+    assert_eq!(report["events"], 100);
+}
 
 fn failover_is_one_object_with_its_figures(store: &Store) {
     let args = ["bench", "failover", "--rounds", "1", "--kinds", "kill,graceful", "--json"];

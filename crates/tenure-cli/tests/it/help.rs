@@ -12,6 +12,7 @@ fn tell(args: &[&str]) -> Said {
 fn the_help_of_every_command_shows_an_example() {
     for command in [
         "",
+        "demo",
         "send",
         "relay",
         "outbox",
@@ -32,6 +33,9 @@ fn the_help_of_every_command_shows_an_example() {
         "bench enqueue",
         "bench latency",
         "bench parked",
+        "bench append",
+        "bench subscribe",
+        "bench load",
         "bench failover",
         "bench idle",
         "completions",

@@ -11,6 +11,7 @@ mod harness;
 mod bad_input;
 mod bench;
 mod chaos;
+mod demo;
 mod environment;
 mod exit;
 mod freeze;

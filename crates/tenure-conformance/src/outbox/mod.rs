@@ -7,7 +7,7 @@ use crate::suite::Case;
 pub mod admin;
 mod backend;
 pub mod content;
-mod desk;
+pub(crate) mod desk;
 mod driver;
 pub mod enqueue;
 pub mod fence;

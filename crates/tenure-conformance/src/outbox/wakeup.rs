@@ -13,7 +13,7 @@ use crate::suite::skip;
 /// A hint that has not come by then does not come.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-async fn hinted(wakeup: &Arc<dyn Wakeup>) -> bool {
+pub(crate) async fn hinted(wakeup: &Arc<dyn Wakeup>) -> bool {
     // Safe to drop by contract.
     matches!(tokio::time::timeout(PATIENCE, wakeup.hint()).await, Ok(Ok(())))
 }

@@ -4,8 +4,10 @@
 #![allow(clippy::expect_used, clippy::panic)]
 
 mod bites;
+mod bites_events;
 mod bites_outbox;
 mod broken;
+mod broken_events;
 mod broken_locks;
 mod broken_outbox;
 mod broken_presence;
@@ -13,6 +15,7 @@ mod broken_registry;
 mod docs;
 mod locks;
 mod memory;
+mod memory_events;
 mod memory_outbox;
 mod own_backend;
 mod skips;

@@ -70,8 +70,8 @@ impl Backend for MemoryBackend {
 
     fn promises(&self) -> &'static [Need] {
         use Need::{
-            Admin, ConcurrentWriters, DeleteRow, Fence, KillSessions, Locks, Presence, Registry, RegressTerm,
-            Wakeup,
+            Admin, Audit, ConcurrentWriters, DeleteRow, Fence, KillSessions, Locks, Presence, Registry,
+            RegressTerm, UserAppend, Wakeup,
         };
         &[
             Presence,
@@ -84,6 +84,8 @@ impl Backend for MemoryBackend {
             KillSessions,
             ConcurrentWriters,
             Wakeup,
+            UserAppend,
+            Audit,
         ]
     }
 }

@@ -116,6 +116,18 @@ pub enum PlanError {
         /// The version after it.
         found: Version,
     },
+    /// What is known of the entity is ahead of its stream: the store was restored from an older backup.
+    #[error(
+        "{stream} has version {actual}, but its state was known at {known}: the store was restored from an older backup"
+    )]
+    Ahead {
+        /// The stream.
+        stream: StreamName,
+        /// The version that was known.
+        known: Version,
+        /// The version that it has.
+        actual: Version,
+    },
     /// What the entity answered cannot be stored.
     #[error("the answer cannot be stored: {0}")]
     Answer(DecodeError),

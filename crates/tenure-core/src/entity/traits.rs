@@ -51,7 +51,7 @@ impl From<String> for Rejection {
 /// #[derive(Debug, Clone, Default)]
 /// struct Book { lent_to: Option<String> }
 ///
-/// #[derive(Serialize, Deserialize)]
+/// #[derive(Clone, Serialize, Deserialize)]
 /// enum BookCommand { Lend { to: String }, Return }
 ///
 /// #[derive(Serialize, Deserialize)]

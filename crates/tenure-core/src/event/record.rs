@@ -29,6 +29,11 @@ impl Metadata {
         }
         serde_json::to_string(&self.headers).ok()
     }
+
+    /// Headers from what [`Metadata::headers_json`] wrote; `None` when the text is something else.
+    pub fn headers_from_json(text: &str) -> Option<BTreeMap<String, String>> {
+        serde_json::from_str(text).ok()
+    }
 }
 
 /// An event that was committed.

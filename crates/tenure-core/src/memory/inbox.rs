@@ -6,6 +6,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::outbox::is_over;
+use crate::event::InboxMark;
 use crate::mutation::{Rule, off};
 use crate::outbox::{Accept, Consumer, Message, MessageId, fingerprint, shorten};
 use crate::time::StoreTime;
@@ -122,6 +123,17 @@ impl InboxView<'_> {
     /// Accepts a message, and tells one with another content under the same id.
     pub fn accept_message(&mut self, consumer: &Consumer, message: &Message, now: StoreTime) -> Accept {
         self.take(consumer, message.id, Some(fingerprint(message)), now)
+    }
+
+    /// Accepts the message that an append is caused by, or notes that it is refused. Only a fresh one is written.
+    pub fn mark(&mut self, mark: &InboxMark, now: StoreTime) -> Accept {
+        let accept = self.take(&mark.consumer, mark.id, mark.fingerprint, now);
+        if accept == Accept::Fresh
+            && let Some(seen) = self.open.seen.get_mut(&(mark.consumer.clone(), mark.id))
+        {
+            seen.refused = mark.refused.as_deref().map(shorten);
+        }
+        accept
     }
 
     fn take(

@@ -4,92 +4,19 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::inbox::OpenInbox;
-use super::outbox::{AuditLine, PlainRow, Staged, Taken};
+use super::outbox::AuditLine;
 use super::store::{MemoryStore, State};
 use crate::contract::{EnqueueError, OutboxAdmin, OutboxStore, Wakeup};
 use crate::error::StoreError;
 use crate::id::NodeName;
 use crate::lease::{Fence, FenceCheck, decide};
 use crate::outbox::{
-    Accept, Consumer, Details, Enqueued, Filter, Limits, Loaded, Look, Message, MessageError, MessageId,
-    NewMessage, Outcome, Page, Recorded, Retention, RowId, Selection, Stats, Summary, Swept,
+    Details, Enqueued, Filter, Limits, Loaded, Look, NewMessage, Outcome, Page, Recorded, Retention, RowId,
+    Selection, Stats, Summary, Swept,
 };
 use crate::time::StoreTime;
 
-/// An open transaction on a memory store. Dropped without a commit, it leaves nothing.
-#[derive(Debug)]
-pub struct MemoryTransaction {
-    store: MemoryStore,
-    staged: Staged,
-    inbox: OpenInbox,
-}
-
-impl MemoryTransaction {
-    /// Enqueues messages: all, or none and the transaction is as before.
-    pub fn enqueue(
-        &mut self,
-        messages: &[NewMessage],
-        limits: &Limits,
-    ) -> Result<Vec<Enqueued>, MessageError> {
-        let (now, store) = (self.store.now(), self.store.clone());
-        let mut state = store.state();
-        let State { outbox, ids, .. } = &mut *state;
-        outbox.stage(&mut self.staged, messages, limits, now, || ids.next_id())
-    }
-
-    /// Inserts a row as a foreign program would.
-    pub fn insert_plain(&mut self, row: PlainRow) -> Result<RowId, Taken> {
-        let (now, store) = (self.store.now(), self.store.clone());
-        let mut state = store.state();
-        let State { outbox, ids, .. } = &mut *state;
-        outbox.stage_plain(&mut self.staged, row, ids.next_id(), now)
-    }
-
-    /// Accepts a message by its id.
-    pub fn accept(&mut self, consumer: &Consumer, id: MessageId) -> Accept {
-        let now = self.store.now();
-        self.inbox.on(&self.store.state().outbox.inbox).accept(consumer, id, now)
-    }
-
-    /// Accepts a message, and tells one with another content under the same id.
-    pub fn accept_message(&mut self, consumer: &Consumer, message: &Message) -> Accept {
-        let now = self.store.now();
-        self.inbox.on(&self.store.state().outbox.inbox).accept_message(consumer, message, now)
-    }
-
-    /// Notes a refusal, in a transaction of its own after the one with the handler's writes was rolled back, so that a
-    /// retry gets the same answer; what is settled stays. Answers what stands: [`Accept::Refused`], with an earlier
-    /// refusal's reason where there is one, or [`Accept::Duplicate`] when the message took effect before.
-    pub fn refuse(&mut self, consumer: &Consumer, id: MessageId, reason: &str) -> Accept {
-        let now = self.store.now();
-        self.inbox.on(&self.store.state().outbox.inbox).refuse(consumer, id, reason, now)
-    }
-
-    /// Makes everything visible at once; or nothing, when another transaction was there first with the same id.
-    pub fn commit(self) -> Result<(), StoreError> {
-        let Self { store, staged, inbox } = self;
-        {
-            let mut state = store.state();
-            inbox.check(&state.outbox.inbox).map_err(busy)?;
-            state.outbox.commit(staged).map_err(|taken| busy(taken.to_string()))?;
-            state.outbox.inbox.merge(inbox);
-        }
-        store.bells().ring();
-        Ok(())
-    }
-}
-
-fn busy(message: String) -> StoreError {
-    StoreError::Busy { store: "memory".into(), message }
-}
-
 impl MemoryStore {
-    /// Begins a transaction.
-    pub fn begin(&self) -> MemoryTransaction {
-        MemoryTransaction { store: self.clone(), staged: Staged::default(), inbox: OpenInbox::default() }
-    }
-
     /// What operators did to the outbox, the first one first.
     pub fn outbox_audit(&self) -> Vec<AuditLine> {
         self.state().outbox.audit().to_vec()
@@ -100,7 +27,7 @@ impl MemoryStore {
         self.state().outbox.attempts_kept()
     }
 
-    fn in_office(state: &State, office: Option<&Fence>, now: StoreTime) -> bool {
+    pub(super) fn in_office(state: &State, office: Option<&Fence>, now: StoreTime) -> bool {
         office.is_none_or(|fence| {
             decide::check(state.leases.get(&fence.lease), fence, now) == FenceCheck::Holds
         })

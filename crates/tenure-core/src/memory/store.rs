@@ -1,4 +1,4 @@
-//! Leases in a map, and an outbox beside them. Every method is one decision under one lock.
+//! Leases in a map, and an outbox and events beside them. Every method is one decision under one lock.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use super::events::{CheckpointTables, EventTables};
 use super::ids::FreshIds;
 use super::outbox::OutboxTables;
 use super::presence::Flags;
@@ -23,7 +24,7 @@ use crate::registry::{Entry, Recorded};
 use crate::time::StoreTime;
 
 /// What this store calls itself.
-const BACKEND: &str = "memory";
+pub(super) const BACKEND: &str = "memory";
 
 /// The clock that a memory store judges expiry by.
 pub trait StoreClock: Send + Sync + fmt::Debug {
@@ -48,7 +49,7 @@ impl StoreClock for ManualClock {
     }
 }
 
-/// Leases and an outbox held in this process's memory. Clones share them.
+/// Leases, an outbox and events held in this process's memory. Clones share them.
 #[derive(Debug, Clone)]
 pub struct MemoryStore {
     shared: Arc<Shared>,
@@ -59,7 +60,10 @@ struct Shared {
     clock: Arc<dyn StoreClock>,
     state: Mutex<State>,
     flags: Flags,
+    /// What relays sleep by.
     bells: Bells,
+    /// What readers of events sleep by.
+    event_bells: Bells,
 }
 
 #[derive(Debug, Default)]
@@ -68,6 +72,8 @@ pub(super) struct State {
     history: Vec<Change>,
     audit: Vec<String>,
     pub(super) outbox: OutboxTables,
+    pub(super) events: EventTables,
+    pub(super) checkpoints: CheckpointTables,
     pub(super) ids: FreshIds,
 }
 
@@ -88,8 +94,8 @@ impl State {
 impl MemoryStore {
     /// An empty store whose expiry is judged by `clock`.
     pub fn new(clock: Arc<dyn StoreClock>) -> Self {
-        let (state, flags, bells) = Default::default();
-        Self { shared: Arc::new(Shared { clock, state, flags, bells }) }
+        let (state, flags, bells, event_bells) = Default::default();
+        Self { shared: Arc::new(Shared { clock, state, flags, bells, event_bells }) }
     }
 
     /// Checks a fence, for protected writes to things in memory.
@@ -118,12 +124,17 @@ impl MemoryStore {
 
     /// Becomes what `backup` is, rows and history, as a restored backup would.
     pub fn restore_from(&self, backup: &Self) {
-        let (leases, history, outbox) = {
+        // Not both locks at once: two stores may be restored from each other.
+        let (leases, history, outbox, events, checkpoints) = {
             let state = backup.state();
-            (state.leases.clone(), state.history.clone(), state.outbox.clone())
+            let (leases, history, outbox) =
+                (state.leases.clone(), state.history.clone(), state.outbox.clone());
+            (leases, history, outbox, state.events.clone(), state.checkpoints.clone())
         };
         let mut state = self.state();
         (state.leases, state.history, state.outbox) = (leases, history, outbox);
+        state.events.restore_from(&events);
+        state.checkpoints = checkpoints;
     }
 
     pub(super) fn now(&self) -> StoreTime {
@@ -132,6 +143,10 @@ impl MemoryStore {
 
     pub(super) fn bells(&self) -> &Bells {
         &self.shared.bells
+    }
+
+    pub(super) fn event_bells(&self) -> &Bells {
+        &self.shared.event_bells
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {

@@ -25,6 +25,8 @@ pub struct Cursor {
     waiting: VecDeque<Recorded>,
     /// How often the front was tried.
     attempts: u32,
+    /// Up to here events are handled one by one: a batch with one of them has failed, and which it was is not known.
+    alone_to: Position,
     /// Not before then.
     retry_at: Option<Monotonic>,
     /// The front cannot be handled, and the subscription stands still.
@@ -111,6 +113,7 @@ impl Cursor {
             head: checkpoint,
             waiting: VecDeque::new(),
             attempts: 0,
+            alone_to: Position::START,
             retry_at: None,
             halted: None,
             aside: Vec::new(),
@@ -163,10 +166,20 @@ impl Cursor {
         }
     }
 
-    /// The events that are handled next, for a handler that takes several: at most so many, none that failed before.
+    /// The events that are handled next, for a handler that takes several: at most so many, and one that may have failed
+    /// before by itself.
     pub fn batch(&self, most: usize) -> impl Iterator<Item = &Recorded> {
-        let most = if self.attempts > 0 { 1 } else { most };
+        let suspect = self.waiting.front().is_some_and(|event| event.position <= self.alone_to);
+        let most = if self.attempts > 0 || suspect { 1 } else { most };
         self.waiting.iter().take(most)
+    }
+
+    /// The first `count` events failed together: they are tried one by one, so that only the one that is to blame bears
+    /// the consequences.
+    pub fn failed_together(&mut self, count: usize) {
+        if let Some(last) = count.checked_sub(1).and_then(|last| self.waiting.get(last)) {
+            self.alone_to = last.position;
+        }
     }
 
     /// The front was handled.
@@ -421,5 +434,17 @@ mod tests {
         assert_eq!(cursor.batch(10).map(|event| event.position.0).collect::<Vec<_>>(), [7]);
         let _ = cursor.failed("no", false, 0.5, at(0));
         assert_eq!(cursor.batch(10).count(), 1);
+    }
+
+    #[test]
+    fn a_batch_that_failed_is_tried_one_by_one() {
+        let mut cursor = cursor(OnFailure::Park);
+        cursor.took(page(&[1, 2, 3, 4], 4, 4)).unwrap();
+        cursor.failed_together(2);
+        for _ in 0..2 {
+            assert_eq!(cursor.batch(10).count(), 1);
+            cursor.handled();
+        }
+        assert_eq!(cursor.batch(10).count(), 2);
     }
 }

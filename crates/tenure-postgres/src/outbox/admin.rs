@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::look::counted;
 use super::statements;
-use super::wire::{Id, Loose, Stamp};
+use crate::wire::{Id, Loose, Stamp};
 use crate::error::store_error;
 use crate::store::{PostgresStore, Shared};
 use crate::writing::Params;

@@ -6,7 +6,7 @@ use tenure_core::outbox::{Body, Existing, NewMessage};
 use crate::rows::Columns;
 
 /// What a row says that is there already.
-pub(super) fn existing(row: &impl Columns, store: &str) -> Result<Existing, StoreError> {
+pub(crate) fn existing(row: &impl Columns, store: &str) -> Result<Existing, StoreError> {
     let read = || -> Result<Existing, String> {
         Ok(Existing {
             source: row.text("source")?,
@@ -25,22 +25,22 @@ pub(super) fn existing(row: &impl Columns, store: &str) -> Result<Existing, Stor
 
 /// Messages as lists of columns, in the order of the statement's parameters.
 #[derive(Default)]
-pub(super) struct Batch<'a> {
-    pub(super) ids: Vec<Option<String>>,
-    pub(super) sources: Vec<Option<&'a str>>,
-    pub(super) versions: Vec<i64>,
-    pub(super) indexes: Vec<i32>,
-    pub(super) topics: Vec<&'a str>,
-    pub(super) kinds: Vec<&'a str>,
-    pub(super) texts: Vec<Option<&'a str>>,
-    pub(super) bytes: Vec<Option<&'a [u8]>>,
-    pub(super) content_types: Vec<Option<&'a str>>,
-    pub(super) headers: Vec<Option<String>>,
-    pub(super) delays: Vec<i64>,
+pub(crate) struct Batch<'a> {
+    pub(crate) ids: Vec<Option<String>>,
+    pub(crate) sources: Vec<Option<&'a str>>,
+    pub(crate) versions: Vec<i64>,
+    pub(crate) indexes: Vec<i32>,
+    pub(crate) topics: Vec<&'a str>,
+    pub(crate) kinds: Vec<&'a str>,
+    pub(crate) texts: Vec<Option<&'a str>>,
+    pub(crate) bytes: Vec<Option<&'a [u8]>>,
+    pub(crate) content_types: Vec<Option<&'a str>>,
+    pub(crate) headers: Vec<Option<String>>,
+    pub(crate) delays: Vec<i64>,
 }
 
 impl<'a> Batch<'a> {
-    pub(super) fn of(messages: &'a [NewMessage]) -> Self {
+    pub(crate) fn of(messages: impl IntoIterator<Item = &'a NewMessage>) -> Self {
         let mut batch = Self::default();
         for message in messages {
             let (text, bytes) = parts(&message.body);
@@ -61,7 +61,7 @@ impl<'a> Batch<'a> {
 }
 
 /// The payload as text or as bytes.
-pub(super) fn parts(body: &Body) -> (Option<&str>, Option<&[u8]>) {
+pub(crate) fn parts(body: &Body) -> (Option<&str>, Option<&[u8]>) {
     match body {
         Body::Text(text) => (Some(text), None),
         Body::Bytes(bytes) => (None, Some(bytes)),

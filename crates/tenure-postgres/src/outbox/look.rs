@@ -9,7 +9,7 @@ use tenure_core::outbox::{
 use tokio_postgres::types::Type;
 use tokio_postgres::{Error, Row};
 
-use super::wire::{Anything, Id, Loose, Stamp};
+use crate::wire::{Anything, Id, Loose, Stamp};
 use crate::error::{store_error, unreachable};
 use crate::store::Shared;
 use crate::writing::Params;

@@ -14,8 +14,8 @@
 //! | `statements` | its SQL |
 //! | `enqueue`, `content` | [`Outbox`]: in the user's transaction; what a message says, to tell it from another |
 //! | `inbox` | [`Inbox`]: in the receiver's transaction |
-//! | `pool`, `wire` | connections of its own, and values as they cross the wire |
-//! | `look`, `record`, `wakeup` | what a relay does |
+//! | `pool` | connections of its own, which the events share |
+//! | `look`, `record` | what a relay does |
 //! | `admin` | what an operator does |
 
 mod admin;
@@ -26,8 +26,6 @@ mod look;
 mod pool;
 mod record;
 pub(crate) mod statements;
-mod wakeup;
-mod wire;
 
 use std::sync::Arc;
 
@@ -41,12 +39,14 @@ use tenure_core::outbox::{
 };
 use tokio::time::timeout;
 
+pub(crate) use self::content::{Batch, existing, parts};
 pub use self::enqueue::Outbox;
 pub use self::inbox::Inbox;
 pub(crate) use self::pool::OutboxPool;
 use crate::error::{store_error, unreachable};
 use crate::statements::{COMMIT, ROLLBACK};
 use crate::store::PostgresStore;
+use crate::wakeup::{PostgresWakeup, Source};
 
 #[async_trait]
 impl OutboxStore for PostgresStore {
@@ -104,6 +104,8 @@ impl OutboxStore for PostgresStore {
         if self.shared.pooled {
             return Ok(None);
         }
-        Ok(Some(Arc::new(wakeup::PostgresWakeup::open(&self.shared).await?)))
+        let statements = &self.shared.statements.outbox;
+        let source = Source { table: &statements.table, channel: &statements.channel };
+        Ok(Some(Arc::new(PostgresWakeup::open(&self.shared, source).await?)))
     }
 }

@@ -53,11 +53,11 @@ impl Shared {
     }
 
     /// Opens connections on the runtime of the outbox that are not of its pool.
-    pub(super) fn outbox_connector(&self) -> Result<&Connector, StoreError> {
+    pub(crate) fn outbox_connector(&self) -> Result<&Connector, StoreError> {
         Ok(&self.opened()?.connector)
     }
 
-    pub(super) async fn lend_outbox(&self) -> Result<Lent, StoreError> {
+    pub(crate) async fn lend_outbox(&self) -> Result<Lent, StoreError> {
         match self.opened()?.pool.get().await {
             Ok(object) => Ok(Lent::new(object)),
             Err(error) => Err(pool_error(&self.label, error)),
@@ -66,12 +66,12 @@ impl Shared {
 
     /// Runs one statement in a transaction of its own, in one round trip. Where sessions are real it is prepared once on
     /// each connection: to plan a look takes longer than a small one itself.
-    pub(super) async fn run(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+    pub(crate) async fn run(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
         self.try_run(sql, params).await?.map_err(|error| self.explain(Unanswered::No(error)))
     }
 
     /// The same, where it matters what the server's refusal was.
-    pub(super) async fn try_run(
+    pub(crate) async fn try_run(
         &self,
         sql: &str,
         params: Params<'_>,
@@ -97,7 +97,7 @@ impl Shared {
     }
 
     /// Runs several statements in one transaction and one round trip; the answers of each but the first and the last.
-    pub(super) async fn run_all(
+    pub(crate) async fn run_all(
         &self,
         begin: &str,
         calls: &[(&str, Params<'_>)],
@@ -111,6 +111,30 @@ impl Shared {
             answers.pop();
             answers.split_off(1)
         });
+        self.settle_outbox(lent, answer)?.map_err(|error| self.explain(Unanswered::No(error)))
+    }
+
+    /// Runs several statements that only read, one after another and in one round trip, each by a snapshot of its own.
+    pub(crate) async fn run_each(&self, calls: &[(&str, Params<'_>)]) -> Result<Vec<Vec<Row>>, StoreError> {
+        if self.pooled {
+            return self.run_all(&statements::begin(&self.limits), calls).await;
+        }
+        let lent = self.lend_outbox().await?;
+        let object = lent.object()?;
+        let work = async {
+            let mut prepared = Vec::with_capacity(calls.len());
+            for (sql, params) in calls {
+                let types: Vec<Type> = params.iter().map(|(_, kind)| kind.clone()).collect();
+                let values: Vec<&(dyn ToSql + Sync)> = params.iter().map(|(value, _)| *value).collect();
+                prepared.push((object.prepare_typed_cached(sql, &types).await?, values));
+            }
+            let mut all: Vec<Call<'_>> = Vec::with_capacity(prepared.len());
+            for (statement, values) in &prepared {
+                all.push(Box::pin(object.query(statement, values)));
+            }
+            pipeline(all).await
+        };
+        let answer = self.answer(work).await;
         self.settle_outbox(lent, answer)?.map_err(|error| self.explain(Unanswered::No(error)))
     }
 

@@ -4,11 +4,11 @@
 
 use tenure_core::naming::Naming;
 
-use crate::statements::{BEGIN_WRITE, Limits, waiting, watched_session};
-use crate::wait::WAIT_SLICE;
+use crate::statements::{BEGIN_WRITE, Limits, watched_session};
 
-/// One half of the number of the lock that a sleeping relay holds; the other is the number of its table. "tenw".
-const WAKEUP_CLASS: i32 = 0x7465_6e77;
+/// One half of the number of the lock that one who sleeps holds, a relay or a reader of events; the other is the number of
+/// the table. "tenw".
+pub(crate) const WAKEUP_CLASS: i32 = 0x7465_6e77;
 
 /// How a plan is chosen on connections of the outbox. Its tables are never analysed when they are new, and a plan that is
 /// kept was perhaps made when they were empty: so there must be no choice. Each table is reached by its index, row by row.
@@ -46,8 +46,8 @@ pub(crate) struct Statements {
     pub(crate) inbox_accept: String,
     pub(crate) inbox_read: String,
     pub(crate) inbox_refuse: String,
-    table: String,
-    channel: String,
+    pub(super) table: String,
+    pub(super) channel: String,
 }
 
 /// How messages of each state are found.
@@ -101,24 +101,6 @@ impl Statements {
             table: naming.table("outbox"),
             channel: channel(naming),
         }
-    }
-
-    /// The number of the table, by which lock and channel are told apart.
-    pub(crate) fn number(&self) -> String {
-        format!("SELECT '{}'::regclass::oid", self.table)
-    }
-
-    pub(crate) fn listen(&self, number: u32) -> String {
-        format!("LISTEN \"{}{number}\"", self.channel)
-    }
-
-    /// Asks for the lock of a relay that sleeps, for as long as one statement may wait.
-    pub(crate) fn arm(&self, number: u32) -> String {
-        waiting(&format!("pg_advisory_lock({WAKEUP_CLASS}, {number}::oid::integer)"), WAIT_SLICE)
-    }
-
-    pub(crate) fn disarm(&self, number: u32) -> String {
-        format!("SELECT pg_advisory_unlock({WAKEUP_CLASS}, {number}::oid::integer)")
     }
 }
 

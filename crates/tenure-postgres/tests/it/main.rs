@@ -6,9 +6,13 @@
 // Tests fail by panicking, and say aloud what could not be run.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
+mod checkpoints;
 mod connections;
+mod event_races;
+mod events;
 mod evidence;
 mod fences;
+mod horizon;
 mod links;
 mod outbox;
 mod outbox_suite;

@@ -5,14 +5,13 @@ use std::sync::Arc;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Row, params_from_iter};
 use tenure_core::contract::EnqueueError;
-use tenure_core::outbox::{
-    Body, ENQUEUE_MAX, Enqueued, Existing, Limits, MessageError, MessageId, NewMessage,
-};
+use tenure_core::outbox::{ENQUEUE_MAX, Enqueued, Existing, Limits, MessageError, MessageId, NewMessage};
 use tenure_core::time::StoreTime;
 
 use super::statements::{ENQUEUE_PARAMETERS, OutboxStatements};
 use crate::clock::Clocks;
 use crate::error::Fault;
+use crate::rows::payload;
 use crate::statements::Statements;
 
 /// Writes messages in transactions of the user's own. Cheap to clone; does not use the store's connection.
@@ -122,7 +121,7 @@ impl Outbox {
 
 /// Why a message was not enqueued.
 #[derive(Debug)]
-pub(super) enum Unsent {
+pub(crate) enum Unsent {
     Message(MessageError),
     Fault(Fault),
 }
@@ -163,7 +162,7 @@ pub(super) fn check(messages: &[NewMessage], limits: &Limits) -> Result<(), Unse
 }
 
 /// Inserts all messages or none, in whatever transaction is open.
-pub(super) fn insert_all(
+pub(crate) fn insert_all(
     connection: &Connection,
     statements: &OutboxStatements,
     messages: &[NewMessage],
@@ -250,10 +249,7 @@ impl<'a> Values<'a> {
 
     /// The payload as text, or as bytes.
     pub(super) fn payload(&self) -> (Option<&'a str>, Option<&'a [u8]>) {
-        match &self.message.body {
-            Body::Text(text) => (Some(text), None),
-            Body::Bytes(bytes) => (None, Some(bytes)),
-        }
+        payload(&self.message.body)
     }
 
     /// The parameters of `outbox_enqueue.sql`.

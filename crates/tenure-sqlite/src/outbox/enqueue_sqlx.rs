@@ -50,7 +50,7 @@ impl Outbox {
         inserted.map_err(|unsent| self.unsent(unsent))
     }
 
-    async fn insert_all_sqlx(
+    pub(crate) async fn insert_all_sqlx(
         &self,
         transaction: &mut SqliteConnection,
         messages: &[NewMessage],
@@ -147,7 +147,8 @@ fn read_existing(row: &SqliteRow) -> Result<Existing, sqlx::Error> {
     })
 }
 
-async fn run(transaction: &mut SqliteConnection, statement: &'static str) -> Result<(), Unsent> {
+/// Runs a statement that has no parameters.
+pub(crate) async fn run(transaction: &mut SqliteConnection, statement: &'static str) -> Result<(), Unsent> {
     sqlx::query(statement).execute(transaction).await.map_err(from_sqlx)?;
     Ok(())
 }

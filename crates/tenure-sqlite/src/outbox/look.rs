@@ -16,15 +16,20 @@ use crate::reader::Snapshot;
 const GARBLED: &str = "the row holds text that is not UTF-8; insert what is no text as payload_bytes";
 const INDEX: &str = "the source_index is beyond 32 bits";
 
-/// Everything that was asked for, by the one snapshot.
-pub(super) fn look(snapshot: &Snapshot<'_>, look: &Look) -> Result<Page, Fault> {
+/// The answer to every look while nothing is pending: an idle relay asks no more than this.
+pub(super) fn nothing(snapshot: &Snapshot<'_>) -> Result<Option<Page>, Fault> {
     // The first statement takes the snapshot; what it holds is no younger than the clock that is read after it.
     let any: bool = snapshot.prepare(&snapshot.outbox().pending_any)?.query_row([], |row| row.get(0))?;
     let now = snapshot.now();
-    let mut page = Page { now, rows: Vec::new(), more_after: None, next_due: None };
-    if !any {
+    Ok((!any).then_some(Page { now, rows: Vec::new(), more_after: None, next_due: None }))
+}
+
+/// Everything that was asked for, by the one snapshot.
+pub(super) fn look(snapshot: &Snapshot<'_>, look: &Look) -> Result<Page, Fault> {
+    if let Some(page) = nothing(snapshot)? {
         return Ok(page);
     }
+    let mut page = Page { now: snapshot.now(), rows: Vec::new(), more_after: None, next_due: None };
     look_at_lanes(snapshot, &look.lanes, &mut page)?;
     if let Some(discover) = &look.discover {
         discover_lanes(snapshot, discover, &mut page)?;

@@ -24,3 +24,7 @@ mod sweep;
 mod text;
 
 pub use enqueue::Outbox;
+pub(crate) use enqueue::{Unsent, insert_all};
+#[cfg(feature = "sqlx")]
+pub(crate) use enqueue_sqlx::run;
+pub(crate) use record::in_office;

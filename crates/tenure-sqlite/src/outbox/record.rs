@@ -11,7 +11,7 @@ use crate::error::Fault;
 use crate::writing::{Writing, read_lease};
 
 /// Whether the relay or sweeper is in office, by the row of its lease in this very transaction.
-pub(super) fn in_office(writing: &Writing<'_>, office: Option<&Fence>) -> Result<bool, Fault> {
+pub(crate) fn in_office(writing: &Writing<'_>, office: Option<&Fence>) -> Result<bool, Fault> {
     let Some(fence) = office else { return Ok(true) };
     let row = read_lease(writing.connection, writing.statements, &fence.lease)?;
     let seen = row.as_ref().map(|row| row.seen_at(&writing.now));

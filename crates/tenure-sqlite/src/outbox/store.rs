@@ -35,7 +35,7 @@ impl OutboxStore for SqliteStore {
 
     async fn look(&self, look: &Look) -> Result<Page, StoreError> {
         let look = look.clone();
-        self.read(move |snapshot| look::look(snapshot, &look)).await
+        self.read_unless(look::nothing, move |snapshot| look::look(snapshot, &look)).await
     }
 
     async fn load(&self, id: RowId, limits: &Limits) -> Result<Loaded, StoreError> {

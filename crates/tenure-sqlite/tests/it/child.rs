@@ -8,7 +8,7 @@ use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, Uid};
 
-use crate::{opening, processes, relays, replaced};
+use crate::{event_read, opening, processes, relays, replaced};
 
 /// Which part to play, and on which file.
 const PART: &str = "TENURE_TEST_PART";
@@ -104,6 +104,7 @@ async fn plays_its_part() {
         "take" => replaced::take_and_renew(&file).await,
         "hold" => processes::hold(&file).await,
         "enqueue" => relays::enqueue(&file).await,
+        "append" => event_read::append_along(&file).await,
         "relay" => relays::relay(&file).await,
         other => panic!("no part called {other}"),
     }

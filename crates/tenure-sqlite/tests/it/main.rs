@@ -3,10 +3,17 @@
 // Helpers of tests fail by panicking.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod append;
+#[cfg(feature = "sqlx")]
+mod append_sqlx;
 mod backend;
+mod checkpoints;
 mod child;
 mod clock;
 mod enqueue;
+mod event_conformance;
+mod event_read;
+mod events;
 mod fence;
 mod inbox;
 mod look;

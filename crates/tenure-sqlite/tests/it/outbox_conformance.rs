@@ -65,19 +65,7 @@ impl OutboxBackend for SqliteFile {
     }
 
     async fn audit(&self) -> Vec<AuditLine> {
-        let connection = self.raw();
-        let sql = "select at, actor, action, subject, detail from tenure_audit where action like 'outbox %' order by id";
-        let mut statement = connection.prepare(sql).unwrap();
-        let lines = statement.query_map([], |row| {
-            Ok(AuditLine {
-                at: StoreTime::from_micros(row.get(0)?),
-                by: row.get(1)?,
-                action: row.get(2)?,
-                subject: row.get(3)?,
-                detail: row.get(4)?,
-            })
-        });
-        lines.unwrap().collect::<Result<_, _>>().unwrap()
+        audit_of(self, "outbox %")
     }
 
     async fn attempt_rows(&self) -> u64 {
@@ -88,6 +76,23 @@ impl OutboxBackend for SqliteFile {
     fn writes_at_once(&self) -> bool {
         false
     }
+}
+
+/// The audit table's rows whose action is like this, the first one first.
+pub(crate) fn audit_of(file: &SqliteFile, actions: &str) -> Vec<AuditLine> {
+    let connection = file.raw();
+    let sql = "select at, actor, action, subject, detail from tenure_audit where action like ?1 order by id";
+    let mut statement = connection.prepare(sql).unwrap();
+    let lines = statement.query_map([actions], |row| {
+        Ok(AuditLine {
+            at: StoreTime::from_micros(row.get(0)?),
+            by: row.get(1)?,
+            action: row.get(2)?,
+            subject: row.get(3)?,
+            detail: row.get(4)?,
+        })
+    });
+    lines.unwrap().collect::<Result<_, _>>().unwrap()
 }
 
 /// A connection with an open transaction, which ends with it.
@@ -142,6 +147,9 @@ mod with_rusqlite {
 }
 
 #[cfg(feature = "sqlx")]
+pub(crate) use with_sqlx::OnSqlx;
+
+#[cfg(feature = "sqlx")]
 mod with_sqlx {
     use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
     use sqlx::{Sqlite, Transaction, query, raw_sql};
@@ -153,7 +161,7 @@ mod with_sqlx {
     tenure_conformance::outbox_suite!(async { OnSqlx(SqliteFile::start().await) });
 
     /// The same file, whose user has connections of sqlx.
-    struct OnSqlx(SqliteFile);
+    pub(crate) struct OnSqlx(pub(crate) SqliteFile);
 
     #[async_trait]
     impl Backend for OnSqlx {

@@ -5,7 +5,8 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use tenure_core::StoreError;
-use tenure_core::contract::{Migrated, Schema};
+use tenure_core::contract::{EventStore, Migrated, Schema};
+use tenure_core::event::Position;
 use tenure_core::naming::{Identifier, Naming};
 use tenure_sqlite::{SqliteOptions, SqliteStore};
 
@@ -15,8 +16,8 @@ use crate::backend::{SqliteFile, take};
 async fn migrating_twice_changes_nothing() {
     let file = SqliteFile::nothing_yet();
     let store = file.connect().await;
-    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: 2 });
-    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 2, to: 2 });
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: 3 });
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 3, to: 3 });
     store.verify_schema().await.unwrap();
 }
 
@@ -26,7 +27,7 @@ async fn c39_a_newer_schema_is_refused_by_number() {
     file.raw().execute("insert into tenure_schema values (9, 'the future', 0)", []).unwrap();
     let store = file.connect().await;
     for error in [store.migrate().await.unwrap_err(), store.verify_schema().await.unwrap_err()] {
-        assert!(matches!(error, StoreError::SchemaNewer { found: 9, known: 2, .. }), "{error}");
+        assert!(matches!(error, StoreError::SchemaNewer { found: 9, known: 3, .. }), "{error}");
     }
 }
 
@@ -59,7 +60,7 @@ async fn two_prefixes_share_a_file_without_seeing_each_other() {
     let naming = Naming { prefix: Identifier::new("prefix", "other_").unwrap(), ..Naming::default() };
     let other =
         SqliteStore::connect(SqliteOptions { naming, ..SqliteOptions::new(file.path()) }).await.unwrap();
-    assert_eq!(other.migrate().await.unwrap(), Migrated { from: 0, to: 2 });
+    assert_eq!(other.migrate().await.unwrap(), Migrated { from: 0, to: 3 });
     take(&other, "a", Duration::from_secs(6)).await;
     take(&file.connect().await, "a", Duration::from_secs(6)).await;
 }
@@ -67,7 +68,10 @@ async fn two_prefixes_share_a_file_without_seeing_each_other() {
 /// A table that is missing is neither made anew in silence, nor answered with the advice to migrate.
 #[tokio::test]
 async fn a_schema_with_a_table_missing_says_which_and_what_to_do() {
-    for table in ["schema", "leases", "lease_history", "audit", "outbox", "outbox_pending", "inbox"] {
+    for table in ["schema", "leases", "lease_history", "audit", "outbox", "outbox_pending", "inbox"]
+        .into_iter()
+        .chain(["streams", "events", "snapshots", "checkpoints", "parked"])
+    {
         let file = SqliteFile::start().await;
         let store = file.connect().await;
         file.raw().execute_batch(&format!("drop table tenure_{table}")).unwrap();
@@ -96,10 +100,12 @@ async fn what_was_dropped_as_advised_is_migrated_anew() {
         .execute_batch(
             "drop table tenure_schema; drop table tenure_leases; drop table tenure_lease_history; \
              drop table tenure_audit; drop table tenure_outbox; drop table tenure_outbox_pending; \
-             drop table tenure_outbox_attempts; drop table tenure_outbox_dead; drop table tenure_inbox",
+             drop table tenure_outbox_attempts; drop table tenure_outbox_dead; drop table tenure_inbox; \
+             drop table tenure_streams; drop table tenure_events; drop table tenure_snapshots; \
+             drop table tenure_checkpoints; drop table tenure_parked",
         )
         .unwrap();
-    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: 2 });
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: 3 });
 }
 
 /// While the store is open: a copy of the database file alone has the schema.
@@ -148,9 +154,14 @@ async fn s39_a_look_during_a_migration_finds_no_damage() {
 
 /// The schema as the version before the outbox left it.
 fn first_version(file: &SqliteFile) {
+    version_before(file, "-- 0002");
+}
+
+/// The schema as it was before the migration that begins like this.
+fn version_before(file: &SqliteFile, mark: &str) {
     let script = tenure_sqlite::migrations(&Naming::default());
-    let (first, _) = script.split_once("-- 0002").unwrap();
-    file.raw().execute_batch(&format!("pragma journal_mode = wal; {first}")).unwrap();
+    let (before, _) = script.split_once(mark).unwrap();
+    file.raw().execute_batch(&format!("pragma journal_mode = wal; {before}")).unwrap();
 }
 
 #[tokio::test]
@@ -159,13 +170,29 @@ async fn a_schema_of_the_first_version_is_brought_up_with_what_is_in_it() {
     first_version(&file);
     let store = file.connect().await;
     let error = store.verify_schema().await.unwrap_err();
-    assert!(matches!(error, StoreError::SchemaOlder { found: 1, known: 2, .. }), "{error}");
+    assert!(matches!(error, StoreError::SchemaOlder { found: 1, known: 3, .. }), "{error}");
     let before = take(&store, "a", Duration::from_secs(60)).await;
-    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 1, to: 2 });
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 1, to: 3 });
     store.verify_schema().await.unwrap();
     let row = tenure_core::contract::LeaseStore::observe(&store, &before.name).await.unwrap().unwrap();
     assert_eq!(row.term, before.term);
     file.raw().execute("insert into tenure_outbox (topic, type) values ('t', 'k')", []).unwrap();
+    assert_eq!(store.read_all(Position::START, 1).await.unwrap().head, Position::START);
+}
+
+/// What was queued before there were events is there afterwards.
+#[tokio::test]
+async fn a_schema_of_the_second_version_is_brought_up_with_what_is_in_it() {
+    let file = SqliteFile::nothing_yet();
+    version_before(&file, "-- 0003");
+    let store = file.connect().await;
+    let error = store.verify_schema().await.unwrap_err();
+    assert!(matches!(error, StoreError::SchemaOlder { found: 2, known: 3, .. }), "{error}");
+    file.raw().execute("insert into tenure_outbox (topic, type) values ('t', 'k')", []).unwrap();
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 2, to: 3 });
+    store.verify_schema().await.unwrap();
+    let queued = "select count(*) from tenure_outbox_pending";
+    assert_eq!(file.raw().query_row(queued, [], |row| row.get::<_, i64>(0)).unwrap(), 1);
 }
 
 /// Of the first version, a table of the second is not missed, but one of its own is.

@@ -3,9 +3,12 @@
 // Helpers outside of test functions may fail a test too.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod bank;
+mod entities;
 mod faulty;
 mod lease;
 mod locks;
+mod process;
 mod record;
 mod relay;
 mod sink;
@@ -19,4 +22,6 @@ mod sink_secrets;
 mod sink_server;
 #[cfg(feature = "http")]
 mod sink_tls;
+mod subscription;
 mod suite;
+mod testkit;

@@ -93,7 +93,7 @@ pub(super) async fn drain(rig: &dyn Rig, count: u64) -> Result<f64, Failure> {
 }
 
 /// The middle one.
-pub(super) fn median(mut rates: Vec<f64>) -> f64 {
+pub(in crate::bench) fn median(mut rates: Vec<f64>) -> f64 {
     rates.sort_by(f64::total_cmp);
     rates.get(rates.len() / 2).copied().unwrap_or(0.0)
 }
@@ -106,6 +106,6 @@ pub(super) fn peak_kib() -> Option<u64> {
 }
 
 /// To two places.
-pub(super) fn round(value: f64) -> f64 {
+pub(in crate::bench) fn round(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }

@@ -6,10 +6,10 @@
 pub(crate) mod drain;
 pub(crate) mod enqueue;
 pub(crate) mod latency;
-mod measure;
+pub(in crate::bench) mod measure;
 pub(crate) mod parked;
 mod postgres;
 mod receiver;
-mod rig;
+pub(in crate::bench) mod rig;
 mod sqlite;
-mod statements;
+pub(in crate::bench) mod statements;

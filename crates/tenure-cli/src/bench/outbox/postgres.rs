@@ -1,5 +1,7 @@
 //! A schema of its own in a Postgres database.
 
+use std::time::{Duration, Instant};
+
 use async_trait::async_trait;
 use tenure::core::naming::{Identifier, Naming};
 use tenure::postgres::{Outbox, PostgresOptions, PostgresStore};
@@ -9,8 +11,8 @@ use tokio_postgres::{Client, NoTls};
 
 use super::rig::{Producer, Rig};
 use super::statements::postgres::{
-    BARE, CHECKPOINT, CLEAR, CLEAR_PLAIN, DRAIN_PLAIN, FILL, FILL_FINISHED, FILL_PLAIN, LOG_BYTES,
-    PLAIN_TABLES, SETTLE, TRIGGERS_OFF, TRIGGERS_ON,
+    BARE, BY_HAND, CHECKPOINT, CLEAR, CLEAR_PLAIN, DRAIN_PLAIN, FILL, FILL_EVENTS, FILL_FINISHED, FILL_PLAIN,
+    FILL_STREAMS, LOG_BYTES, PLAIN_TABLES, SETTLE, SETTLE_EVENTS, TRIGGERS_OFF, TRIGGERS_ON,
 };
 use super::statements::{PAYLOAD, create_schema, drop_schema, use_schema};
 use crate::output::Failure;
@@ -101,7 +103,7 @@ impl Rig for PostgresRig {
         self.client.execute(FILL_PLAIN, &[&(count as i64), &PAYLOAD]).await.map_err(failed)?;
         self.settle().await?;
         let statement = self.client.prepare(DRAIN_PLAIN).await.map_err(failed)?;
-        let (began, mut last, mut left) = (std::time::Instant::now(), 0i64, count);
+        let (began, mut last, mut left) = (Instant::now(), 0i64, count);
         while left > 0 {
             let rows = self.client.query(&statement, &[&i64::from(batch), &last]).await.map_err(failed)?;
             last = rows.iter().map(|row| row.get::<_, i64>(0)).max().unwrap_or(last);
@@ -122,6 +124,45 @@ impl Rig for PostgresRig {
         let client = connect(&self.url).await?;
         client.batch_execute(&use_schema(&self.schema)).await.map_err(failed)?;
         Ok(Box::new(PostgresProducer { client, outbox: self.outbox.clone() }))
+    }
+
+    async fn fill_events(&self, count: u64) -> Result<(), Failure> {
+        let (mut left, mut part) = (count as i64, 0i64);
+        while left > 0 {
+            let some = left.min(500_000);
+            self.client.execute(FILL_EVENTS, &[&part, &some, &PAYLOAD]).await.map_err(failed)?;
+            (left, part) = (left - some, part + 1);
+        }
+        self.client.batch_execute(FILL_STREAMS).await.map_err(failed)?;
+        self.client.batch_execute(SETTLE_EVENTS).await.map_err(failed)
+    }
+
+    async fn by_hand(&self, writers: u32, lasts: Duration) -> Result<f64, Failure> {
+        let mut tasks = Vec::new();
+        let began = Instant::now();
+        for writer in 0..writers {
+            let client = connect(&self.url).await?;
+            client.batch_execute(&use_schema(&self.schema)).await.map_err(failed)?;
+            let statement = client.prepare(BY_HAND).await.map_err(failed)?;
+            let run = fastrand::u32(..);
+            tasks.push(tokio::spawn(async move {
+                let mut count = 0i64;
+                while began.elapsed() < lasts {
+                    let stream = format!("hand-{run:08x}-{writer}-{}", count / 10);
+                    client
+                        .execute(&statement, &[&stream, &(count % 10 + 1), &PAYLOAD])
+                        .await
+                        .map_err(failed)?;
+                    count += 1;
+                }
+                Ok::<_, Failure>(count)
+            }));
+        }
+        let mut total = 0;
+        for task in tasks {
+            total += task.await.map_err(|error| Failure::Failed(error.to_string()))??;
+        }
+        Ok(total as f64 / began.elapsed().as_secs_f64())
     }
 
     async fn remove(&self) -> Result<(), Failure> {

@@ -1,5 +1,7 @@
 //! What a measurement needs of a database, whichever it is.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use tenure::{Database, NewMessage};
 
@@ -11,7 +13,7 @@ use crate::store;
 
 /// A place for one run, with a way past Tenure to the tables.
 #[async_trait]
-pub(super) trait Rig: Send + Sync {
+pub(in crate::bench) trait Rig: Send + Sync {
     /// What the report calls it.
     fn store(&self) -> &'static str;
 
@@ -40,13 +42,20 @@ pub(super) trait Rig: Send + Sync {
     /// A connection of the user's own.
     async fn producer(&self) -> Result<Box<dyn Producer>, Failure>;
 
+    /// Inserts so many events of earlier days, a hundred in each stream.
+    async fn fill_events(&self, count: u64) -> Result<(), Failure>;
+
+    /// Events and messages appended per second by the plainest means: both rows in one transaction, into tables that
+    /// nothing watches, by so many writers.
+    async fn by_hand(&self, writers: u32, lasts: Duration) -> Result<f64, Failure>;
+
     /// Removes everything.
     async fn remove(&self) -> Result<(), Failure>;
 }
 
 /// A user's own connection.
 #[async_trait]
-pub(super) trait Producer: Send {
+pub(in crate::bench) trait Producer: Send {
     /// Begins, enqueues one message, commits.
     async fn enqueue(&mut self, message: &NewMessage) -> Result<(), Failure>;
 
@@ -55,7 +64,7 @@ pub(super) trait Producer: Send {
 }
 
 /// The place on the database that the command line names.
-pub(super) async fn rig(global: &Global) -> Result<Box<dyn Rig>, Failure> {
+pub(in crate::bench) async fn rig(global: &Global) -> Result<Box<dyn Rig>, Failure> {
     let url = store::database_url(global)?;
     match url.split(':').next() {
         Some("postgres" | "postgresql") => Ok(Box::new(PostgresRig::new(url).await?)),

@@ -11,8 +11,9 @@ use tenure::{Database, NewMessage, OpenOptions};
 use super::rig::{Producer, Rig};
 use super::statements::PAYLOAD;
 use super::statements::sqlite::{
-    BARE, CLEAR, CLEAR_PLAIN, DELETE_PLAIN, FILL, FILL_PLAIN, NOTE_FINISHED, NOTE_PLAIN, PLAIN_TABLES,
-    READ_PLAIN, SETTLE, TABLE_OF_OUTBOX, bare_table,
+    BARE, BY_HAND_EVENT, BY_HAND_MESSAGE, CLEAR, CLEAR_PLAIN, DELETE_PLAIN, FILL, FILL_EVENTS, FILL_PLAIN,
+    FILL_STREAMS, NOTE_FINISHED, NOTE_PLAIN, PLAIN_TABLES, READ_PLAIN, SETTLE, TABLE_OF_EVENTS,
+    TABLE_OF_OUTBOX, bare_table,
 };
 use crate::output::Failure;
 
@@ -34,6 +35,8 @@ impl SqliteRig {
         rig.run(|connection| {
             connection.execute_batch(PLAIN_TABLES)?;
             let create: String = connection.query_row(TABLE_OF_OUTBOX, [], |row| row.get(0))?;
+            connection.execute_batch(&bare_table(&create))?;
+            let create: String = connection.query_row(TABLE_OF_EVENTS, [], |row| row.get(0))?;
             connection.execute_batch(&bare_table(&create))
         })
         .await?;
@@ -123,6 +126,38 @@ impl Rig for SqliteRig {
             }
         });
         Ok(Box::new(SqliteProducer { jobs }))
+    }
+
+    async fn fill_events(&self, count: u64) -> Result<(), Failure> {
+        self.run(move |connection| {
+            let (mut left, mut part) = (count as i64, 0i64);
+            while left > 0 {
+                let some = left.min(500_000);
+                connection.execute(FILL_EVENTS, params![part, some, PAYLOAD])?;
+                (left, part) = (left - some, part + 1);
+            }
+            connection.execute_batch(FILL_STREAMS)
+        })
+        .await?;
+        self.settle().await
+    }
+
+    /// One writer is the fastest by hand: several would wait for each other's locks.
+    async fn by_hand(&self, _: u32, lasts: Duration) -> Result<f64, Failure> {
+        self.run(move |connection| {
+            let (began, mut count, run) = (Instant::now(), 0i64, fastrand::u32(..));
+            while began.elapsed() < lasts {
+                let stream = format!("hand-{run:08x}-{}", count / 10);
+                let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+                let place = params![stream, count % 10 + 1, PAYLOAD];
+                transaction.prepare_cached(BY_HAND_EVENT)?.execute(place)?;
+                transaction.prepare_cached(BY_HAND_MESSAGE)?.execute(place)?;
+                transaction.commit()?;
+                count += 1;
+            }
+            Ok(count as f64 / began.elapsed().as_secs_f64())
+        })
+        .await
     }
 
     async fn remove(&self) -> Result<(), Failure> {

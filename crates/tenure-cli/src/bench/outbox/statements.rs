@@ -1,7 +1,7 @@
 //! The SQL of the measurements. Names of tables stand as they are: everything is in a schema or a file of its own.
 
 /// What is sent: about a hundred bytes, as a small order would be.
-pub(super) const PAYLOAD: &str = r#"{"order":1234,"customer":"c-5678","total":1999,"lines":[{"sku":"A-1","n":2}],"note":"leave at the door"}"#;
+pub(in crate::bench) const PAYLOAD: &str = r#"{"order":1234,"customer":"c-5678","total":1999,"lines":[{"sku":"A-1","n":2}],"note":"leave at the door"}"#;
 
 pub(super) fn create_schema(schema: &str) -> String {
     format!("CREATE SCHEMA {schema}")
@@ -22,7 +22,18 @@ pub(super) mod postgres {
             created_at timestamptz NOT NULL DEFAULT clock_timestamp()); \
         CREATE TABLE plain_attempts (message bigint, number integer, at timestamptz NOT NULL, outcome text NOT NULL, \
             took_us bigint NOT NULL, node text NOT NULL, term bigint, error text, PRIMARY KEY (message, number)); \
-        CREATE TABLE bare_outbox (LIKE tenure_outbox INCLUDING ALL)";
+        CREATE TABLE bare_outbox (LIKE tenure_outbox INCLUDING ALL); \
+        CREATE TABLE bare_events (LIKE tenure_events INCLUDING ALL)";
+    /// Both rows in one statement and so in one transaction and one round trip.
+    pub(crate) const BY_HAND: &str = "WITH happened AS (INSERT INTO bare_events (stream, version, event_id, type, schema_version, payload) \
+            VALUES ($1, $2, gen_random_uuid(), 'OrderPlaced', 1, $3)) \
+        INSERT INTO bare_outbox (source, source_seq, topic, type, payload) VALUES ($1, $2, 'orders', 'ShipOrder', $3)";
+    pub(crate) const FILL_EVENTS: &str = "INSERT INTO tenure_events (stream, version, event_id, type, schema_version, payload) \
+        SELECT 'kept-' || $1::bigint || '-' || (i / 100), i % 100 + 1, gen_random_uuid(), 'OrderPlaced', 1, $3::text \
+        FROM generate_series(0, $2::bigint - 1) AS i";
+    pub(crate) const FILL_STREAMS: &str = "INSERT INTO tenure_streams (stream, version) \
+        SELECT stream, max(version) FROM tenure_events GROUP BY stream ON CONFLICT DO NOTHING";
+    pub(crate) const SETTLE_EVENTS: &str = "VACUUM (ANALYZE) tenure_events, tenure_streams";
     pub(crate) const FILL_PLAIN: &str = "INSERT INTO plain_queue (source, topic, type, payload) \
         SELECT 'source-' || (i % 64), 'orders', 'OrderPlaced', $2::text FROM generate_series(1, $1::bigint) AS i";
     pub(crate) const DRAIN_PLAIN: &str = "WITH gone AS (DELETE FROM plain_queue WHERE id IN (SELECT id FROM plain_queue \
@@ -78,8 +89,19 @@ pub(super) mod sqlite {
     pub(crate) const BARE: &str =
         "insert into bare_outbox (source, topic, type, payload) values (?1, ?2, ?3, ?4)";
 
+    pub(crate) const TABLE_OF_EVENTS: &str =
+        "select sql from sqlite_master where type = 'table' and name = 'tenure_events'";
+    pub(crate) const BY_HAND_EVENT: &str = "insert into bare_events (stream, version, event_id, type, schema_version, recorded_at, any_version, payload) \
+        values (?1, ?2, lower(hex(randomblob(16))), 'OrderPlaced', 1, 0, 0, ?3)";
+    pub(crate) const BY_HAND_MESSAGE: &str = "insert into bare_outbox (source, source_seq, topic, type, payload) \
+        values (?1, ?2, 'orders', 'ShipOrder', ?3)";
+    pub(crate) const FILL_EVENTS: &str = "with recursive n(i) as (select 0 union all select i + 1 from n where i < ?2 - 1) \
+        insert into tenure_events (stream, version, event_id, type, schema_version, recorded_at, any_version, payload) \
+        select 'kept-' || ?1 || '-' || (i / 100), i % 100 + 1, lower(hex(randomblob(16))), 'OrderPlaced', 1, 0, 0, ?3 from n";
+    pub(crate) const FILL_STREAMS: &str = "insert or ignore into tenure_streams (stream, version) select stream, max(version) from tenure_events group by stream";
+
     /// The same table under another name, without what watches it.
-    pub(crate) fn bare_table(create_outbox: &str) -> String {
-        create_outbox.replacen("tenure_outbox", "bare_outbox", 1)
+    pub(crate) fn bare_table(create: &str) -> String {
+        create.replacen("tenure_", "bare_", 1)
     }
 }

@@ -17,11 +17,11 @@ const EPOCH_MICROS: i64 = 946_684_800_000_000;
 
 /// A moment, exact to the microsecond. What lies outside of our time is its first or its last moment.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stamp(pub(super) StoreTime);
+pub(crate) struct Stamp(pub(crate) StoreTime);
 
 impl Stamp {
     /// Before every moment: minus infinity.
-    pub(super) const FIRST: Self = Self(StoreTime::from_micros(i64::MIN));
+    pub(crate) const FIRST: Self = Self(StoreTime::from_micros(i64::MIN));
 }
 
 impl<'a> FromSql<'a> for Stamp {
@@ -45,7 +45,7 @@ impl ToSql for Stamp {
 
 /// A UUID.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Id(pub(super) Uuid);
+pub(crate) struct Id(pub(crate) Uuid);
 
 impl<'a> FromSql<'a> for Id {
     fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Problem> {
@@ -57,7 +57,7 @@ impl<'a> FromSql<'a> for Id {
 
 /// A text, whatever its bytes are.
 #[derive(Debug, Clone)]
-pub(super) struct Loose(pub(super) String);
+pub(crate) struct Loose(pub(crate) String);
 
 impl<'a> FromSql<'a> for Loose {
     fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Problem> {
@@ -69,7 +69,7 @@ impl<'a> FromSql<'a> for Loose {
 
 /// That something is there, whatever it is.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Anything;
+pub(crate) struct Anything;
 
 impl<'a> FromSql<'a> for Anything {
     fn from_sql(_: &Type, _: &'a [u8]) -> Result<Self, Problem> {

@@ -1,7 +1,7 @@
 //! Wake-ups that cost nothing while nobody sleeps.
 //!
 //! ```text
-//!   relay, awake     no lock                    enqueuers have the shared lock until they commit, and send nothing
+//!   relay, awake     no lock                     enqueuers have the shared lock until they commit, and send nothing
 //!   arm(true)        asks for the exclusive one  from here on enqueuers find it taken, and notify
 //!                    has it                      all who sent nothing have ended: hint, so that the relay looks again
 //!   arm(false)       gives it back
@@ -9,6 +9,9 @@
 //!
 //! Two sessions: one is notified, the other holds the lock, since a session that waits hears nothing. A relay that crashes
 //! is disarmed by the end of its session. Nothing is ever written.
+//!
+//! Readers of events sleep and are woken in the same way; what is said here of a relay and of enqueuers goes for them and
+//! for those who append. Lock and channel follow the table.
 
 use std::sync::Arc;
 
@@ -18,11 +21,19 @@ use tenure_core::contract::Wakeup;
 use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 
-use super::statements::sleeping_session;
 use crate::connect::Link;
 use crate::error::unreachable;
-use crate::statements::waiting_session;
+use crate::outbox::statements::sleeping_session;
+use crate::statements::{arm, disarm, listen, number_of, waiting_session};
 use crate::store::Shared;
+
+/// Where what wakes comes from.
+pub(crate) struct Source<'a> {
+    /// The table that is written to, as it stands in SQL.
+    pub(crate) table: &'a str,
+    /// What the channel's name begins with.
+    pub(crate) channel: &'a str,
+}
 
 /// What a relay has asked for last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -34,7 +45,7 @@ struct Wanted {
 
 /// What wakes one relay.
 #[derive(Debug)]
-pub(super) struct PostgresWakeup {
+pub(crate) struct PostgresWakeup {
     label: String,
     bell: Arc<Notify>,
     wanted: watch::Sender<Wanted>,
@@ -44,13 +55,13 @@ pub(super) struct PostgresWakeup {
 }
 
 impl PostgresWakeup {
-    pub(super) async fn open(shared: &Shared) -> Result<Self, StoreError> {
+    pub(crate) async fn open(shared: &Shared, source: Source<'_>) -> Result<Self, StoreError> {
         let bell = Arc::new(Notify::new());
         let connector = shared.outbox_connector()?;
         let ear = connector.with_bell(Arc::clone(&bell)).open("listen").await?;
         ear.run(&sleeping_session(shared.modern)).await?;
-        let number: u32 = ear.value(&shared.statements.outbox.number()).await?;
-        ear.run(&shared.statements.outbox.listen(number)).await?;
+        let number: u32 = ear.value(&number_of(source.table)).await?;
+        ear.run(&listen(source.channel, number)).await?;
         let hand = connector.open("wakeup").await?;
         hand.run(&waiting_session(shared.modern)).await?;
         hand.run(&sleeping_session(shared.modern)).await?;
@@ -61,8 +72,8 @@ impl PostgresWakeup {
             hand,
             asked,
             bell: Arc::clone(&bell),
-            arm: shared.statements.outbox.arm(number),
-            disarm: shared.statements.outbox.disarm(number),
+            arm: arm(number),
+            disarm: disarm(number),
             _ending: ending,
         };
         let keeper = connector.handle().spawn(keeper.keep()).abort_handle();
@@ -96,7 +107,7 @@ impl Wakeup for PostgresWakeup {
             biased;
             () = self.bell.notified() => Ok(()),
             // Nothing is ever sent: it ends when the keeper does.
-            _ = over.changed() => Err(unreachable(&self.label, "the session that wakes the relay has ended")),
+            _ = over.changed() => Err(unreachable(&self.label, "the session that wakes has ended")),
         }
     }
 }

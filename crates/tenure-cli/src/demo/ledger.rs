@@ -1,0 +1,152 @@
+//! The ledger: what was committed, against what took effect.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::Duration;
+
+use library_loans::{Loan, LoanEvent};
+use serde::Serialize;
+use tenure::core::outbox::{LIST_MAX, Selection, Sequence, State};
+use tenure::entity::Process;
+use tenure::event::{Position, Recorded};
+use tenure::{Database, Events};
+
+use crate::output::Failure;
+
+/// How many events are read at once.
+const PAGE: u32 = 1000;
+
+/// What came of it all.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Ledger {
+    /// Loans whose request was acknowledged.
+    pub(super) loans: usize,
+    /// Of those, how many ended with the book brought back.
+    pub(super) returned: usize,
+    /// Of those, how many ended with the book being with someone else.
+    pub(super) refused: usize,
+    /// Commands that were committed to the outbox.
+    pub(super) committed: usize,
+    /// Commands that took effect.
+    pub(super) applied: usize,
+    /// Commands and routed events that came again, and did nothing.
+    pub(super) duplicates_suppressed: usize,
+    /// Commands without an effect, and acknowledged loans that came to no end.
+    pub(super) lost: usize,
+    /// Effects beyond the first of a command.
+    pub(super) doubled: usize,
+    /// Effects before that of an earlier command of the same loan.
+    pub(super) out_of_order: usize,
+    /// How long nobody was in office after each kill.
+    pub(super) failovers_ms: Vec<u64>,
+}
+
+impl Ledger {
+    pub(super) fn is_clean(&self) -> bool {
+        self.lost == 0 && self.doubled == 0 && self.out_of_order == 0
+    }
+}
+
+/// A command in the outbox: its loan, and its place there. A timeout has no place.
+struct Command {
+    place: Option<(String, Sequence)>,
+    effects: usize,
+}
+
+/// Whether everything has come to its end: nothing is pending, and every loan is over.
+pub(super) async fn is_settled(database: &Database, loans: usize) -> Result<bool, Failure> {
+    let stats = database.outbox_admin().stats().await?;
+    if stats.pending > 0 {
+        return Ok(false);
+    }
+    let events = all_events(database).await?;
+    Ok(ends(&events).len() >= loans)
+}
+
+pub(super) async fn draw_up(
+    database: &Database,
+    journal: &Path,
+    asked: &[String],
+    failovers: &[Duration],
+) -> Result<Ledger, Failure> {
+    let mut commands = commands(database).await?;
+    let events = all_events(database).await?;
+    let ends = ends(&events);
+    let (mut out_of_order, mut last): (usize, HashMap<String, Sequence>) = (0, HashMap::new());
+    for event in &events {
+        let id = event.metadata.message_id.map(|id| id.to_string());
+        let Some(command) = id.and_then(|id| commands.get_mut(&id)) else { continue };
+        command.effects += 1;
+        if let Some((source, sequence)) = &command.place
+            && let Some(before) = last.insert(source.clone(), *sequence)
+            && before > *sequence
+        {
+            out_of_order += 1;
+        }
+    }
+    let unfinished = asked.iter().filter(|id| !ends.contains_key(id.as_str())).count();
+    let without_effect = commands.values().filter(|command| command.effects == 0).count();
+    Ok(Ledger {
+        loans: asked.len(),
+        returned: ends.values().filter(|end| **end == LoanEvent::Returned).count(),
+        refused: ends.values().filter(|end| **end == LoanEvent::Refused).count(),
+        committed: commands.len(),
+        applied: commands.len() - without_effect,
+        duplicates_suppressed: duplicates(journal),
+        lost: without_effect + unfinished,
+        doubled: commands.values().map(|command| command.effects.saturating_sub(1)).sum(),
+        out_of_order,
+        failovers_ms: failovers
+            .iter()
+            .map(|span| u64::try_from(span.as_millis()).unwrap_or(u64::MAX))
+            .collect(),
+    })
+}
+
+/// Every command that was ever committed, by its id.
+async fn commands(database: &Database) -> Result<HashMap<String, Command>, Failure> {
+    let (mut commands, mut before) = (HashMap::new(), None);
+    loop {
+        let selection = Selection { before, limit: LIST_MAX, ..Selection::default() };
+        let page = database.outbox_admin().list(&selection).await?;
+        let Some(last) = page.last() else { return Ok(commands) };
+        before = Some(last.row);
+        for message in page {
+            // What an operator would have to look at has not taken effect, whatever else.
+            if message.state == State::Discarded {
+                continue;
+            }
+            let place = message.source.map(|source| (source, message.sequence));
+            commands.insert(message.id, Command { place, effects: 0 });
+        }
+    }
+}
+
+async fn all_events(database: &Database) -> Result<Vec<Recorded>, Failure> {
+    let events = Events::new(database.events());
+    let (mut all, mut after) = (Vec::new(), Position::START);
+    loop {
+        let page = events.read_all(after, PAGE).await?;
+        if page.events.is_empty() {
+            return Ok(all);
+        }
+        after = page.read_to;
+        all.extend(page.events);
+    }
+}
+
+/// How each loan ended that did.
+fn ends(events: &[Recorded]) -> HashMap<&str, LoanEvent> {
+    let types = Loan::events();
+    let end = |event: &Recorded| types.decode(&event.kind, event.schema, &event.body).ok();
+    let over = |event: &LoanEvent| matches!(event, LoanEvent::Returned | LoanEvent::Refused);
+    let loans = events.iter().filter_map(|event| Some((event.stream.id_of(Loan::KIND)?, event)));
+    loans.filter_map(|(id, event)| Some((id, end(event).filter(over)?))).collect()
+}
+
+/// What nodes have seen again.
+fn duplicates(journal: &Path) -> usize {
+    let text = std::fs::read_to_string(journal).unwrap_or_default();
+    // A line that was cut by a kill is not counted.
+    text.matches('\n').count()
+}

@@ -1,0 +1,193 @@
+//! Checkpoints: how far each subscription has come, what it has put aside, and who may move it.
+
+use tenure_core::event::{Position, Version};
+use tenure_core::lease::{Fence, Term};
+use tenure_core::subscription::{Advance, Aside, Step};
+
+use super::backend::EventBackend;
+use super::scribe::{Scribe, at_once, step, stream, subscription};
+use crate::backend::Need;
+use crate::lease::player::{LONG, Player, fresh, outlive};
+use crate::outbox::desk::Desk;
+use crate::suite::skip;
+
+/// An event that is put aside.
+fn aside(position: i64, reason: &str) -> Aside {
+    Aside {
+        position: Position(position),
+        stream: stream("s'"),
+        version: Version(position * 2),
+        kind: "Happened".into(),
+        reason: reason.to_owned(),
+        attempts: 3,
+    }
+}
+
+fn parking(name: &str, from: i64, to: i64, parked: Vec<Aside>) -> Step {
+    Step { parked, ..step(name, from, to) }
+}
+
+async fn parked(scribe: &Scribe, name: &str, limit: u32) -> Vec<Aside> {
+    let parked = scribe.checkpoints.parked(&subscription(name), limit).await.expect("an answer");
+    parked.into_iter().map(|parked| parked.aside).collect()
+}
+
+/// From the start on, step by step, each subscription for itself.
+pub async fn a_checkpoint_moves_step_by_step(backend: &dyn EventBackend) {
+    let (ann, bob) = (Scribe::open(backend).await, Scribe::open(backend).await);
+    assert_eq!(ann.checkpoint("n").await, Position::START);
+    assert_eq!(ann.steps(&step("n", 0, 5)).await, Advance::Advanced);
+    assert_eq!(bob.checkpoint("n").await, Position(5));
+    assert_eq!(bob.steps(&step("n", 5, 9)).await, Advance::Advanced);
+    assert_eq!((ann.checkpoint("n").await, ann.checkpoint("N").await), (Position(9), Position::START));
+    let largest = step("n ", 0, i64::MAX);
+    assert_eq!(ann.steps(&largest).await, Advance::Advanced);
+    assert_eq!((ann.checkpoint("n ").await, ann.checkpoint("n").await), (Position(i64::MAX), Position(9)));
+}
+
+/// Only from where the reader knows it to be; else nothing moves, and it is told where the checkpoint is.
+pub async fn a_checkpoint_moves_only_from_where_it_is(backend: &dyn EventBackend) {
+    let (ann, bob) = (Scribe::open(backend).await, Scribe::open(backend).await);
+    assert_eq!(ann.steps(&step("n", 3, 5)).await, Advance::Moved { at: Position::START });
+    assert_eq!(ann.checkpoint("n").await, Position::START);
+    assert_eq!(ann.steps(&step("n", 0, 5)).await, Advance::Advanced);
+    for stale in [step("n", 0, 7), step("n", 4, 7), step("n", 6, 7), step("n", 0, 5)] {
+        let stale = Step { parked: vec![aside(1, "late")], ..stale };
+        assert_eq!(bob.steps(&stale).await, Advance::Moved { at: Position(5) }, "{stale:?}");
+    }
+    assert_eq!((ann.checkpoint("n").await, parked(&ann, "n", 10).await), (Position(5), Vec::new()));
+}
+
+/// Two readers that both believe to be the only one: one of them moves it.
+pub async fn of_many_steps_from_one_place_one_is_taken(backend: &dyn EventBackend) {
+    let ann = Scribe::open(backend).await;
+    for from in [0, 10] {
+        let scribes = Scribe::several(backend, 6).await;
+        let answers = at_once(scribes.into_iter().enumerate().map(|(who, scribe)| async move {
+            let aside = aside(from + 1, &who.to_string());
+            scribe.steps(&parking("n", from, from + 10, vec![aside])).await
+        }))
+        .await;
+        let advanced = answers.iter().filter(|answer| **answer == Advance::Advanced).count();
+        let moved = Advance::Moved { at: Position(from + 10) };
+        assert_eq!(advanced, 1, "{answers:?}");
+        assert_eq!(answers.iter().filter(|answer| **answer == moved).count(), 5, "{answers:?}");
+    }
+    assert_eq!(ann.checkpoint("n").await, Position(20));
+    assert_eq!(parked(&ann, "n", 10).await.len(), 2, "what the others put aside is not there");
+}
+
+/// A step that leads back is an error of the caller's.
+pub async fn a_step_back_is_an_error(backend: &dyn EventBackend) {
+    let ann = Scribe::open(backend).await;
+    assert_eq!(ann.steps(&step("n", 0, 5)).await, Advance::Advanced);
+    let back = parking("n", 5, 4, vec![aside(5, "no")]);
+    assert!(ann.checkpoints.advance(None, &back).await.is_err());
+    assert_eq!((ann.checkpoint("n").await, parked(&ann, "n", 10).await), (Position(5), Vec::new()));
+}
+
+/// What is put aside is there with the step, the oldest first.
+pub async fn what_is_put_aside_is_kept(backend: &dyn EventBackend) {
+    let (ann, desk) = (Scribe::open(backend).await, Desk::open(backend).await);
+    let (first, second) = (aside(2, "it says 'no' \u{2603}"), aside(4, ""));
+    let third = Aside { attempts: 1, kind: "Other".into(), ..aside(7, "again no") };
+    let before = desk.now().await;
+    let both = parking("n", 0, 5, vec![second.clone(), first.clone()]);
+    assert_eq!(ann.steps(&both).await, Advance::Advanced);
+    assert_eq!(ann.steps(&parking("n", 5, 7, vec![third.clone()])).await, Advance::Advanced);
+    assert_eq!(ann.steps(&parking("m", 0, 7, vec![third.clone()])).await, Advance::Advanced);
+    let after = desk.now().await;
+    assert_eq!(parked(&ann, "n", 10).await, [first.clone(), second.clone(), third.clone()]);
+    assert_eq!(parked(&ann, "n", 2).await, [first, second]);
+    assert_eq!((parked(&ann, "m", 9).await, parked(&ann, "none", 9).await), (vec![third], Vec::new()));
+    for parked in ann.checkpoints.parked(&subscription("n"), 10).await.expect("an answer") {
+        assert!(before <= parked.parked_at && parked.parked_at <= after, "by the store's clock");
+    }
+}
+
+/// Who ever moved is listed by the bytes of its name.
+pub async fn subscriptions_are_listed_with_their_progress(backend: &dyn EventBackend) {
+    let (ann, desk) = (Scribe::open(backend).await, Desk::open(backend).await);
+    assert_eq!(ann.checkpoints.subscriptions().await.expect("a list"), []);
+    let before = desk.now().await;
+    for name in ["b", "\u{e4}", "B", "a b", "a'"] {
+        assert_eq!(ann.steps(&parking(name, 0, 3, vec![aside(1, "no")])).await, Advance::Advanced);
+    }
+    assert_eq!(ann.steps(&parking("b", 3, 8, vec![aside(4, "no")])).await, Advance::Advanced);
+    let after = desk.now().await;
+    let list = ann.checkpoints.subscriptions().await.expect("a list");
+    let shown: Vec<_> =
+        list.iter().map(|progress| (progress.name.as_str(), progress.position.0, progress.parked)).collect();
+    assert_eq!(shown, [("B", 3, 1), ("a b", 3, 1), ("a'", 3, 1), ("b", 8, 2), ("\u{e4}", 3, 1)]);
+    assert!(list.iter().all(|progress| before <= progress.moved_at && progress.moved_at <= after));
+}
+
+/// Who is out of office moves nothing and puts nothing aside: deposed, expired, released or never granted.
+pub async fn s41_a_reader_out_of_office_moves_nothing(backend: &dyn EventBackend) {
+    let (ann, bob) = (Player::enter(backend, "ann").await, Player::enter(backend, "bob").await);
+    let scribe = Scribe::open(backend).await;
+    let name = fresh("deposed-reader");
+    let old = ann.takes(&name, backend.short_ttl()).await;
+    outlive(backend, &bob, &name).await;
+    refused(&scribe, &old.fence(), "an expired one").await;
+    let new = bob.takes(&name, LONG).await;
+    refused(&scribe, &old.fence(), "a deposed one").await;
+    let released = ann.takes(&fresh("released-reader"), LONG).await;
+    ann.releases(&released).await;
+    refused(&scribe, &released.fence(), "one that has released").await;
+    refused(&scribe, &Fence { lease: fresh("no-reader"), term: Term::FIRST }, "one that never was").await;
+    let later = Fence { term: new.term.next().expect("a term"), ..new.fence() };
+    refused(&scribe, &later, "one of a term that was never granted").await;
+    let step = parking("n", 0, 5, vec![aside(1, "no")]);
+    let advance = scribe.checkpoints.advance(Some(&new.fence()), &step).await.expect("an answer");
+    assert_eq!((advance, scribe.checkpoint("n").await), (Advance::Advanced, Position(5)));
+    let stale = scribe.checkpoints.advance(Some(&new.fence()), &step).await.expect("an answer");
+    assert_eq!(stale, Advance::Moved { at: Position(5) }, "in office the place counts as well");
+}
+
+async fn refused(scribe: &Scribe, fence: &Fence, who: &str) {
+    let step = parking("n", 0, 5, vec![aside(1, "no")]);
+    let advance = scribe.checkpoints.advance(Some(fence), &step).await.expect("an answer");
+    assert_eq!(advance, Advance::Fenced, "{who}");
+    assert_eq!((scribe.checkpoint("n").await, parked(scribe, "n", 9).await), (Position::START, Vec::new()));
+    assert_eq!(scribe.checkpoints.subscriptions().await.expect("a list"), []);
+}
+
+/// An operator puts it anywhere; what was put aside after that place is read again, and so forgotten.
+pub async fn a_rewind_forgets_what_was_put_aside_after_it(backend: &dyn EventBackend) {
+    let ann = Scribe::open(backend).await;
+    let all = [aside(2, "no"), aside(4, "no"), aside(6, "no")];
+    for name in ["n", "other"] {
+        assert_eq!(ann.steps(&parking(name, 0, 9, all.to_vec())).await, Advance::Advanced);
+    }
+    ann.checkpoints.rewind(&subscription("n"), Position(4), "eve").await.expect("rewound");
+    assert_eq!((ann.checkpoint("n").await, parked(&ann, "n", 9).await), (Position(4), all[..2].to_vec()));
+    assert_eq!((ann.checkpoint("other").await, parked(&ann, "other", 9).await), (Position(9), all.to_vec()));
+    assert_eq!(ann.steps(&step("n", 9, 10)).await, Advance::Moved { at: Position(4) }, "its reader is told");
+    let again = parking("n", 4, 9, vec![aside(6, "still no")]);
+    assert_eq!(ann.steps(&again).await, Advance::Advanced);
+    assert_eq!(parked(&ann, "n", 9).await[2].reason, "still no");
+    ann.checkpoints.rewind(&subscription("n"), Position::START, "eve").await.expect("rewound");
+    assert_eq!((ann.checkpoint("n").await, parked(&ann, "n", 9).await), (Position::START, Vec::new()));
+    assert_eq!(ann.steps(&step("n", 0, 1)).await, Advance::Advanced);
+    // Forward too, and for one that has never moved.
+    for name in ["n", "new"] {
+        ann.checkpoints.rewind(&subscription(name), Position(100), "eve").await.expect("moved");
+        assert_eq!(ann.checkpoint(name).await, Position(100));
+        assert_eq!(ann.steps(&step(name, 100, 101)).await, Advance::Advanced);
+    }
+}
+
+/// Who did it, and to what.
+pub async fn a_rewind_is_audited(backend: &dyn EventBackend) {
+    let ann = Scribe::open(backend).await;
+    assert_eq!(ann.steps(&step("n", 0, 9)).await, Advance::Advanced);
+    let Some(before) = backend.subscription_audit().await else { return skip(backend, Need::Audit) };
+    assert_eq!(before, [], "a reader's own steps are not audited");
+    ann.checkpoints.rewind(&subscription("n"), Position(4), "eve").await.expect("rewound");
+    let lines = backend.subscription_audit().await.expect("an audit");
+    let shown: Vec<_> =
+        lines.iter().map(|line| (line.by.as_str(), line.action.as_str(), line.subject.as_str())).collect();
+    assert_eq!(shown, [("eve", "subscription rewind", "n")]);
+    assert!(lines[0].detail.contains('4'), "where to: {:?}", lines[0].detail);
+}

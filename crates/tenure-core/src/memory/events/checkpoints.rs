@@ -1,0 +1,103 @@
+//! How far each subscription has come, and what it has put aside.
+
+use std::collections::BTreeMap;
+
+use crate::event::Position;
+use crate::memory::AuditLine;
+use crate::mutation::{Rule, off};
+use crate::subscription::{Advance, Parked, Progress, Step, SubscriptionName};
+use crate::time::StoreTime;
+
+/// The tables of checkpoints, in memory.
+#[derive(Debug, Clone, Default)]
+pub struct CheckpointTables {
+    places: BTreeMap<SubscriptionName, Place>,
+    parked: BTreeMap<(SubscriptionName, Position), Parked>,
+    audit: Vec<AuditLine>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    position: Position,
+    moved_at: StoreTime,
+}
+
+/// A step that leads back, which only an operator may do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a step of {name} leads back from {from} to {to}; only a rewind does that")]
+pub struct Backward {
+    /// Whose step.
+    pub name: SubscriptionName,
+    /// From where.
+    pub from: Position,
+    /// To where.
+    pub to: Position,
+}
+
+impl CheckpointTables {
+    /// How far a subscription has come.
+    pub fn checkpoint(&self, name: &SubscriptionName) -> Position {
+        self.places.get(name).map_or(Position::START, |place| place.position)
+    }
+
+    /// Moves a checkpoint, if its reader is in office and knows where it is.
+    pub fn advance(&mut self, in_office: bool, step: &Step, now: StoreTime) -> Result<Advance, Backward> {
+        let Step { name, from, to, parked } = step;
+        if to < from {
+            return Err(Backward { name: name.clone(), from: *from, to: *to });
+        }
+        if !in_office {
+            return Ok(Advance::Fenced);
+        }
+        let at = self.checkpoint(name);
+        if at != *from && !off(Rule::CheckpointFrom) {
+            return Ok(Advance::Moved { at });
+        }
+        self.places.insert(name.clone(), Place { position: *to, moved_at: now });
+        for aside in parked {
+            let key = (name.clone(), aside.position);
+            self.parked.insert(key, Parked { aside: aside.clone(), parked_at: now });
+        }
+        Ok(Advance::Advanced)
+    }
+
+    /// All subscriptions that ever moved, by name.
+    pub fn subscriptions(&self) -> Vec<Progress> {
+        let progress = |(name, place): (&SubscriptionName, &Place)| Progress {
+            name: name.clone(),
+            position: place.position,
+            moved_at: place.moved_at,
+            parked: self.parked_of(name).count() as u64,
+        };
+        self.places.iter().map(progress).collect()
+    }
+
+    /// The events that a subscription has put aside, the oldest first.
+    pub fn parked(&self, name: &SubscriptionName, limit: u32) -> Vec<Parked> {
+        self.parked_of(name).take(limit as usize).cloned().collect()
+    }
+
+    /// Moves a checkpoint to any place, and forgets what was put aside after it.
+    pub fn rewind(&mut self, name: &SubscriptionName, to: Position, by: &str, now: StoreTime) {
+        let from = self.checkpoint(name);
+        self.places.insert(name.clone(), Place { position: to, moved_at: now });
+        self.parked.retain(|(whose, position), _| whose != name || *position <= to);
+        self.audit.push(AuditLine {
+            at: now,
+            by: by.to_owned(),
+            action: "subscription rewind".to_owned(),
+            subject: name.to_string(),
+            detail: format!("from {from} to {to}"),
+        });
+    }
+
+    /// What operators did, the first one first.
+    pub fn audit(&self) -> &[AuditLine] {
+        &self.audit
+    }
+
+    fn parked_of(&self, name: &SubscriptionName) -> impl Iterator<Item = &Parked> {
+        let places = (name.clone(), Position(i64::MIN))..=(name.clone(), Position(i64::MAX));
+        self.parked.range(places).map(|(_, parked)| parked)
+    }
+}

@@ -1,0 +1,92 @@
+//! The events and checkpoints of a memory store: their tables under the store's lock, with its clock and its leases.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::outbox::AuditLine;
+use super::store::{BACKEND, MemoryStore};
+use super::transaction::Open;
+use crate::contract::{AppendError, CheckpointStore, EventStore, Wakeup};
+use crate::error::StoreError;
+use crate::event::{
+    AllPage, Append, AppendAnswer, Limits, Position, Snapshot, StreamName, StreamPage, StreamRead,
+};
+use crate::lease::Fence;
+use crate::subscription::{Advance, Parked, Progress, Step, SubscriptionName};
+
+impl MemoryStore {
+    /// What operators did to subscriptions, the first one first.
+    pub fn subscription_audit(&self) -> Vec<AuditLine> {
+        self.state().checkpoints.audit().to_vec()
+    }
+}
+
+#[async_trait]
+impl EventStore for MemoryStore {
+    async fn append(&self, append: &Append, limits: &Limits) -> Result<AppendAnswer, AppendError> {
+        // Staged and committed under one lock: nobody comes between, and nobody is held up.
+        let (answer, appended) = {
+            let (mut state, mut open) = (self.state(), Open::default());
+            let answer = state.append(&mut open, append, limits, self.now())?;
+            (answer, state.commit(open)?)
+        };
+        if matches!(answer, AppendAnswer::Appended(_)) {
+            self.ring(appended);
+        }
+        Ok(answer)
+    }
+
+    async fn read_stream(&self, read: &StreamRead) -> Result<StreamPage, StoreError> {
+        Ok(self.state().events.read_stream(read))
+    }
+
+    async fn read_all(&self, after: Position, limit: u32) -> Result<AllPage, StoreError> {
+        Ok(self.state().events.read_all(after, limit))
+    }
+
+    async fn load_snapshot(&self, stream: &StreamName) -> Result<Option<Snapshot>, StoreError> {
+        Ok(self.state().events.snapshot_of(stream).cloned())
+    }
+
+    async fn save_snapshot(&self, snapshot: &Snapshot) -> Result<(), StoreError> {
+        self.state().events.keep(snapshot);
+        Ok(())
+    }
+
+    async fn watch(&self) -> Result<Option<Arc<dyn Wakeup>>, StoreError> {
+        Ok(Some(self.event_bells().listen()))
+    }
+}
+
+#[async_trait]
+impl CheckpointStore for MemoryStore {
+    async fn checkpoint(&self, name: &SubscriptionName) -> Result<Position, StoreError> {
+        Ok(self.state().checkpoints.checkpoint(name))
+    }
+
+    async fn advance(&self, office: Option<&Fence>, step: &Step) -> Result<Advance, StoreError> {
+        let mut state = self.state();
+        let now = self.now();
+        let holds = Self::in_office(&state, office, now);
+        state.checkpoints.advance(holds, step, now).map_err(|backward| StoreError::Failed {
+            store: BACKEND.into(),
+            message: backward.to_string(),
+            source: None,
+        })
+    }
+
+    async fn subscriptions(&self) -> Result<Vec<Progress>, StoreError> {
+        Ok(self.state().checkpoints.subscriptions())
+    }
+
+    async fn parked(&self, name: &SubscriptionName, limit: u32) -> Result<Vec<Parked>, StoreError> {
+        Ok(self.state().checkpoints.parked(name, limit))
+    }
+
+    async fn rewind(&self, name: &SubscriptionName, to: Position, by: &str) -> Result<(), StoreError> {
+        let now = self.now();
+        self.state().checkpoints.rewind(name, to, by, now);
+        Ok(())
+    }
+}

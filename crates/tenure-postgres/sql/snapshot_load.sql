@@ -1,0 +1,3 @@
+-- The snapshot of a stream.
+-- $1 stream
+SELECT version, type, schema_version::bigint AS schema_version, payload, payload_bytes FROM {snapshots} WHERE stream = $1

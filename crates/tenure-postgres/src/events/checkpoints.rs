@@ -1,0 +1,242 @@
+//! Checkpoints: moved by one reader at a time, in a transaction of their own or in the handler's.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tenure_core::StoreError;
+use tenure_core::contract::CheckpointStore;
+use tenure_core::event::{PAGE_MAX, Position, StreamName, Version};
+use tenure_core::lease::Fence;
+use tenure_core::outbox::shorten;
+use tenure_core::subscription::{Advance, Aside, Parked, Progress, Step, SubscriptionName};
+use tenure_core::time::StoreTime;
+use tokio_postgres::GenericClient;
+use tokio_postgres::types::{ToSql, Type};
+
+use super::session::corrupt;
+use super::statements::Statements;
+use crate::error::store_error;
+use crate::rows::Columns;
+use crate::store::PostgresStore;
+use crate::writing::Params;
+
+/// Moves checkpoints in transactions of the handler's own. Cheap to clone; got by [`PostgresStore::checkpoints`].
+///
+/// Whoever writes what an event leads to and moves the checkpoint in one transaction has the effect of each event exactly
+/// once. On any answer but [`Advance::Advanced`] nothing has moved: roll back, for someone else reads here.
+///
+/// A role that does this needs SELECT, INSERT and UPDATE on `tenure_checkpoints` and on `tenure_parked`, and with a fence
+/// SELECT and UPDATE on `tenure_leases`.
+#[derive(Debug, Clone)]
+pub struct Checkpoints {
+    texts: Arc<Statements>,
+    store: Arc<str>,
+    /// Whether a connection may keep a statement prepared.
+    #[cfg_attr(not(feature = "sqlx"), allow(dead_code))]
+    prepares: bool,
+}
+
+impl PostgresStore {
+    /// What moves checkpoints in the handler's own transactions; cheap to clone.
+    pub fn checkpoints(&self) -> Checkpoints {
+        Checkpoints {
+            texts: Arc::clone(&self.shared.statements.events),
+            store: self.shared.label.as_str().into(),
+            prepares: !self.shared.pooled,
+        }
+    }
+}
+
+impl Checkpoints {
+    /// Moves a checkpoint in a transaction of sqlx, if the reader is in office.
+    #[cfg(feature = "sqlx")]
+    pub async fn advance_in(
+        &self,
+        connection: &mut sqlx::PgConnection,
+        office: Option<&Fence>,
+        step: &Step,
+    ) -> Result<Advance, StoreError> {
+        let given = Given::of(&self.store, office, step)?;
+        let fails = |error| crate::error::sqlx_error(&self.store, error);
+        let row = sqlx::query(crate::statements::for_sqlx(&self.texts.checkpoint_advance))
+            .bind(given.lease)
+            .bind(given.term)
+            .bind(given.name)
+            .bind(given.from)
+            .bind(given.to)
+            .bind(&given.positions)
+            .bind(&given.streams)
+            .bind(&given.versions)
+            .bind(&given.kinds)
+            .bind(&given.reasons)
+            .bind(&given.attempts)
+            .persistent(self.prepares)
+            .fetch_one(&mut *connection)
+            .await
+            .map_err(fails)?;
+        if let Some(answer) = moved(&self.store, &row)? {
+            return Ok(answer);
+        }
+        let row = sqlx::query(crate::statements::for_sqlx(&self.texts.checkpoint_read))
+            .bind(given.name)
+            .persistent(self.prepares)
+            .fetch_optional(&mut *connection)
+            .await
+            .map_err(fails)?;
+        Ok(Advance::Moved { at: place(&self.store, row.as_ref())? })
+    }
+
+    /// Moves a checkpoint in a transaction of tokio-postgres, if the reader is in office.
+    pub async fn advance_on(
+        &self,
+        client: &(impl GenericClient + Sync),
+        office: Option<&Fence>,
+        step: &Step,
+    ) -> Result<Advance, StoreError> {
+        let given = Given::of(&self.store, office, step)?;
+        let fails = |error| store_error(&self.store, error);
+        let row = client.query_typed_one(&self.texts.checkpoint_advance, &given.params()).await;
+        if let Some(answer) = moved(&self.store, &row.map_err(fails)?)? {
+            return Ok(answer);
+        }
+        let rows = client.query_typed(&self.texts.checkpoint_read, &[(&given.name, Type::TEXT)]).await;
+        Ok(Advance::Moved { at: place(&self.store, rows.map_err(fails)?.first())? })
+    }
+}
+
+#[async_trait]
+impl CheckpointStore for PostgresStore {
+    async fn checkpoint(&self, name: &SubscriptionName) -> Result<Position, StoreError> {
+        let shared = &self.shared;
+        let sql = &shared.statements.events.checkpoint_read;
+        let rows = shared.run(sql, &[(&name.as_str(), Type::TEXT)]).await?;
+        place(&shared.label, rows.first())
+    }
+
+    async fn advance(&self, office: Option<&Fence>, step: &Step) -> Result<Advance, StoreError> {
+        let shared = &self.shared;
+        let given = Given::of(&shared.label, office, step)?;
+        let rows = shared.run(&shared.statements.events.checkpoint_advance, &given.params()).await?;
+        match moved(&shared.label, super::session::only(&shared.label, &rows)?)? {
+            Some(answer) => Ok(answer),
+            None => Ok(Advance::Moved { at: self.checkpoint(&step.name).await? }),
+        }
+    }
+
+    async fn subscriptions(&self) -> Result<Vec<Progress>, StoreError> {
+        let shared = &self.shared;
+        let rows = shared.run(&shared.statements.events.checkpoint_list, &[]).await?;
+        let read = |row| progress(row).map_err(|message| corrupt(&shared.label, message));
+        rows.iter().map(read).collect()
+    }
+
+    async fn parked(&self, name: &SubscriptionName, limit: u32) -> Result<Vec<Parked>, StoreError> {
+        let shared = &self.shared;
+        let params: Params<'_> =
+            &[(&name.as_str(), Type::TEXT), (&i64::from(limit.min(PAGE_MAX)), Type::INT8)];
+        let rows = shared.run(&shared.statements.events.parked_list, params).await?;
+        let read = |row| parked(row).map_err(|message| corrupt(&shared.label, message));
+        rows.iter().map(read).collect()
+    }
+
+    async fn rewind(&self, name: &SubscriptionName, to: Position, by: &str) -> Result<(), StoreError> {
+        let shared = &self.shared;
+        let params: Params<'_> =
+            &[(&name.as_str(), Type::TEXT), (&to.0, Type::INT8), (&shorten(by), Type::TEXT)];
+        shared.run(&shared.statements.events.checkpoint_rewind, params).await.map(|_| ())
+    }
+}
+
+/// A step as parameters.
+struct Given<'a> {
+    lease: Option<&'a str>,
+    term: Option<i64>,
+    name: &'a str,
+    from: i64,
+    to: i64,
+    positions: Vec<i64>,
+    streams: Vec<&'a str>,
+    versions: Vec<i64>,
+    kinds: Vec<&'a str>,
+    reasons: Vec<String>,
+    attempts: Vec<i32>,
+}
+
+impl<'a> Given<'a> {
+    fn of(store: &str, office: Option<&'a Fence>, step: &'a Step) -> Result<Self, StoreError> {
+        if step.to < step.from {
+            let message = format!("a checkpoint goes from {} to {} only by a rewind", step.from, step.to);
+            return Err(StoreError::Failed { store: store.to_owned(), message, source: None });
+        }
+        let list = &step.parked;
+        Ok(Self {
+            lease: office.map(|fence| fence.lease.as_str()),
+            term: office.map(|fence| fence.term.as_column()),
+            name: step.name.as_str(),
+            from: step.from.0,
+            to: step.to.0,
+            positions: list.iter().map(|aside| aside.position.0).collect(),
+            streams: list.iter().map(|aside| aside.stream.as_str()).collect(),
+            versions: list.iter().map(|aside| aside.version.0).collect(),
+            kinds: list.iter().map(|aside| aside.kind.as_str()).collect(),
+            reasons: list.iter().map(|aside| shorten(&aside.reason)).collect(),
+            attempts: list.iter().map(|aside| i32::try_from(aside.attempts).unwrap_or(i32::MAX)).collect(),
+        })
+    }
+
+    fn params(&self) -> [(&(dyn ToSql + Sync), Type); 11] {
+        [
+            (&self.lease, Type::TEXT),
+            (&self.term, Type::INT8),
+            (&self.name, Type::TEXT),
+            (&self.from, Type::INT8),
+            (&self.to, Type::INT8),
+            (&self.positions, Type::INT8_ARRAY),
+            (&self.streams, Type::TEXT_ARRAY),
+            (&self.versions, Type::INT8_ARRAY),
+            (&self.kinds, Type::TEXT_ARRAY),
+            (&self.reasons, Type::TEXT_ARRAY),
+            (&self.attempts, Type::INT4_ARRAY),
+        ]
+    }
+}
+
+/// What became of a step; `None` when the checkpoint was elsewhere.
+fn moved(store: &str, row: &impl Columns) -> Result<Option<Advance>, StoreError> {
+    let count = |column| row.number(column).map_err(|message| corrupt(store, message));
+    Ok(match (count("office")?.unwrap_or_default(), count("moved")?.unwrap_or_default()) {
+        (0, _) => Some(Advance::Fenced),
+        (_, 0) => None,
+        _ => Some(Advance::Advanced),
+    })
+}
+
+fn place(store: &str, row: Option<&impl Columns>) -> Result<Position, StoreError> {
+    let Some(row) = row else { return Ok(Position::START) };
+    let position = row.number("position").map_err(|message| corrupt(store, message))?;
+    Ok(Position(position.unwrap_or_default()))
+}
+
+fn progress(row: &impl Columns) -> Result<Progress, String> {
+    let name = SubscriptionName::new(row.text("name")?.unwrap_or_default());
+    Ok(Progress {
+        name: name.map_err(|error| error.to_string())?,
+        position: Position(row.number("position")?.unwrap_or_default()),
+        moved_at: StoreTime::from_micros(row.number("moved_us")?.unwrap_or_default()),
+        parked: row.number("parked")?.unwrap_or_default().unsigned_abs(),
+    })
+}
+
+fn parked(row: &impl Columns) -> Result<Parked, String> {
+    let stream = StreamName::new(row.text("stream")?.unwrap_or_default());
+    let attempts = row.number("attempts")?.unwrap_or_default();
+    let aside = Aside {
+        position: Position(row.number("position")?.unwrap_or_default()),
+        stream: stream.map_err(|error| error.to_string())?,
+        version: Version(row.number("version")?.unwrap_or_default()),
+        kind: row.text("type")?.unwrap_or_default(),
+        reason: row.text("reason")?.unwrap_or_default(),
+        attempts: u32::try_from(attempts).unwrap_or(u32::MAX),
+    };
+    Ok(Parked { aside, parked_at: StoreTime::from_micros(row.number("parked_us")?.unwrap_or_default()) })
+}

@@ -1,0 +1,1 @@
+select position from {checkpoints} where name = ?1

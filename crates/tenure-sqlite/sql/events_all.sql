@@ -1,0 +1,3 @@
+where position > ?1
+order by position
+limit ?2

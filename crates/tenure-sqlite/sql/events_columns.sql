@@ -1,0 +1,3 @@
+select position, stream, version, event_id, type, schema_version, message_id, correlation, causation, headers, recorded_at,
+       payload, payload_bytes
+from {events}

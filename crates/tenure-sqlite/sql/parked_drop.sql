@@ -1,0 +1,1 @@
+delete from {parked} where subscription = ?1 and position > ?2

@@ -1,0 +1,5 @@
+select position, stream, version, type, attempts, parked_at, reason
+from {parked}
+where subscription = ?1
+order by position
+limit ?2

@@ -1,0 +1,87 @@
+//! The events of a database, as the rest of this crate uses them.
+
+use std::sync::Arc;
+
+use tenure_core::StoreError;
+use tenure_core::contract::{AppendError, EventStore};
+use tenure_core::event::{
+    AllPage, Append, AppendAnswer, Limits, Position, Snapshot, StreamName, StreamPage, StreamRead,
+};
+
+use crate::hub::Hub;
+
+/// Events: appended stream by stream, read by stream or all in order. Cheap to clone.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use tenure::event::{Append, Expected, NewEvent, StreamName};
+/// use tenure::Events;
+///
+/// let database = tenure::open("sqlite:app.db", tenure::OpenOptions::default()).await?;
+/// database.schema().migrate().await?;
+/// let events = Events::new(database.events());
+/// let lent = NewEvent::json(tenure::new_id(), "Lent", r#"{"to":"ada"}"#);
+/// let stream = StreamName::of("book", "7")?;
+/// let answer = events.append(&Append::new(stream, Expected::NONE, vec![lent])).await?;
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Events {
+    store: Arc<dyn EventStore>,
+    limits: Limits,
+    has_outbox: bool,
+    hub: Arc<Hub>,
+}
+
+impl Events {
+    /// Events without an outbox: an append with dispatches is an error, at once.
+    pub fn new(store: Arc<dyn EventStore>) -> Self {
+        let hub = Arc::new(Hub::new(store.clone()));
+        Self { store, limits: Limits::default(), has_outbox: false, hub }
+    }
+
+    /// The same with the outbox of the same database: a relay delivers the dispatches.
+    #[must_use]
+    pub fn with_outbox(mut self) -> Self {
+        self.has_outbox = true;
+        self
+    }
+
+    /// The same with other limits than the default ones.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Appends events, dispatches and mark in one transaction, or nothing. An error of the store leaves it unknown whether
+    /// it happened: the same append again, with the same ids, tells.
+    pub async fn append(&self, append: &Append) -> Result<AppendAnswer, AppendError> {
+        append.check(&self.limits, self.has_outbox)?;
+        self.store.append(append, &self.limits).await
+    }
+
+    /// Reads one stream.
+    pub async fn read_stream(&self, read: &StreamRead) -> Result<StreamPage, StoreError> {
+        self.store.read_stream(read).await
+    }
+
+    /// Reads all streams after a position.
+    pub async fn read_all(&self, after: Position, limit: u32) -> Result<AllPage, StoreError> {
+        self.store.read_all(after, limit).await
+    }
+
+    /// The last snapshot of a stream.
+    pub async fn load_snapshot(&self, stream: &StreamName) -> Result<Option<Snapshot>, StoreError> {
+        self.store.load_snapshot(stream).await
+    }
+
+    /// Keeps a snapshot, unless there is one of a later version.
+    pub async fn save_snapshot(&self, snapshot: &Snapshot) -> Result<(), StoreError> {
+        self.store.save_snapshot(snapshot).await
+    }
+
+    pub(crate) fn hub(&self) -> &Arc<Hub> {
+        &self.hub
+    }
+}

@@ -1,0 +1,315 @@
+//! One time in office: the loop that carries out what the core's [`Cursor`] decides.
+//!
+//! Calls to the store and to the handler run in tasks of their own, to their ends: nothing that is waited for here could be
+//! cut in half.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_core::StoreError;
+use tenure_core::event::{Position, Recorded};
+use tenure_core::lease::Fence;
+use tenure_core::subscription::{Advance, Cursor, Fate, Front, Lost, Step};
+use tenure_core::time::{Clock, Monotonic};
+
+use super::handler::{HandleError, Handling};
+use super::status::SubscriptionState;
+use super::{Seat, Shared};
+use crate::clock::SteadyClock;
+use crate::stop::Stop;
+
+/// How long to wait after a call to the store that had no answer; doubles up to [`STORE_AGAIN_MAX`].
+const STORE_AGAIN: Duration = Duration::from_millis(50);
+const STORE_AGAIN_MAX: Duration = Duration::from_secs(2);
+/// How soon a reader that found nothing looks again, at first: what was appended just now may show a moment later.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// How often a reader that stands still looks whether an operator has moved its checkpoint.
+const HALTED_LOOK: Duration = Duration::from_secs(1);
+
+/// How a time in office ended.
+#[derive(Debug)]
+pub(super) enum Ended {
+    /// It was asked to.
+    Stopped,
+    /// The lease is over.
+    Deposed,
+    /// Someone else moved the checkpoint.
+    Moved(Lost),
+}
+
+pub(super) struct Reader {
+    shared: Arc<Shared>,
+    seat: Seat,
+    lost: Stop,
+    pause: Duration,
+    quiet: Duration,
+}
+
+impl Reader {
+    pub(super) fn new(shared: Arc<Shared>, seat: Seat) -> Self {
+        let lost = seat.as_ref().map_or_else(Stop::new, |(lease, _)| lease.lost());
+        Self { shared, seat, lost, pause: STORE_AGAIN, quiet: LOOK_AGAIN }
+    }
+
+    fn office(&self) -> Option<Fence> {
+        self.seat.as_ref().map(|(_, fence)| fence.clone())
+    }
+
+    /// Works until `stop` is given, the lease is over or the checkpoint was moved by someone else.
+    pub(super) async fn run(mut self, stop: &Stop) -> Result<Ended, Lost> {
+        self.shared.events.hub().start();
+        let Some(checkpoint) = self.checkpoint(stop).await else { return Ok(self.ended(stop)) };
+        let (name, settings) = (self.shared.name.clone(), self.shared.settings.clone());
+        let mut cursor = Cursor::new(name, settings, checkpoint, SteadyClock.now());
+        self.shared.gauge.change(|status| {
+            (status.state, status.checkpoint, status.handled) =
+                (SubscriptionState::CatchingUp, checkpoint, checkpoint);
+        });
+        let ended = self.work(&mut cursor, stop).await;
+        match ended {
+            Err(lost @ Lost::Ahead { .. }) => {
+                tracing::error!(%lost, "the subscription cannot go on");
+                Err(lost)
+            }
+            Err(Lost::Fenced { .. }) => Ok(Ended::Deposed),
+            Err(lost) => Ok(Ended::Moved(lost)),
+            Ok(Ended::Stopped) => self.last_step(cursor).await,
+            Ok(ended) => Ok(ended),
+        }
+    }
+
+    fn ended(&self, stop: &Stop) -> Ended {
+        if stop.is_stopped() && !self.lost.is_stopped() { Ended::Stopped } else { Ended::Deposed }
+    }
+
+    async fn work(&mut self, cursor: &mut Cursor, stop: &Stop) -> Result<Ended, Lost> {
+        while !stop.is_stopped() && !self.lost.is_stopped() {
+            if let Some((lease, _)) = &self.seat {
+                lease.progress();
+                if !lease.check_alive() {
+                    return Ok(Ended::Deposed);
+                }
+            }
+            let now = SteadyClock.now();
+            if let Some(step) = cursor.step(now) {
+                self.save(cursor, step, stop).await?;
+                continue;
+            }
+            match cursor.front(now) {
+                Front::Handle(_) => self.handle(cursor, stop).await?,
+                Front::Wait(at) => self.rest(now.until(at), cursor, stop).await,
+                Front::Halted(_) => self.stand_still(cursor, stop).await?,
+                Front::Empty => self.read(cursor, stop).await?,
+            }
+            self.shared.gauge.change(|status| {
+                (status.checkpoint, status.handled) = (cursor.saved(), cursor.done());
+                status.behind = cursor.behind();
+            });
+        }
+        Ok(self.ended(stop))
+    }
+
+    /// Reads a page; with nothing new in it, sleeps.
+    async fn read(&mut self, cursor: &mut Cursor, stop: &Stop) -> Result<(), Lost> {
+        let Some((after, limit)) = cursor.wants() else { return Ok(()) };
+        let shared = self.shared.clone();
+        // Whatever is appended from here on ends the sleep, also if it was not yet to be seen in this page.
+        let hub = shared.events.hub().clone();
+        let mut asleep = hub.lie_down();
+        let events = self.shared.events.clone();
+        match whole(async move { events.read_all(after, limit).await }).await {
+            Ok(page) => {
+                self.pause = STORE_AGAIN;
+                let stalled = page.stall.clone();
+                let fresh = cursor.took(page)?;
+                let live = fresh == 0;
+                self.shared.gauge.change(|status| {
+                    status.stall = stalled;
+                    status.state = if live { SubscriptionState::Live } else { SubscriptionState::CatchingUp };
+                });
+                if !live {
+                    self.quiet = LOOK_AGAIN;
+                    return Ok(());
+                }
+                let poll = match hub.works() {
+                    true => self.shared.settings.poll,
+                    false => self.shared.settings.poll_without_wakeup,
+                };
+                let sleep = self.quiet.min(poll);
+                self.quiet = (self.quiet * 2).min(poll);
+                let hinted = async { asleep.hinted().await };
+                tokio::select! {
+                    () = hinted => self.quiet = LOOK_AGAIN,
+                    () = self.rest(sleep, cursor, stop) => {}
+                }
+            }
+            Err(error) => self.ride_out("events were not read", &error, stop).await,
+        }
+        Ok(())
+    }
+
+    /// Has the next event, or the next few, handled.
+    async fn handle(&mut self, cursor: &mut Cursor, stop: &Stop) -> Result<(), Lost> {
+        match self.shared.handling.clone() {
+            Handling::Each(handler) => {
+                let Some(event) = cursor.batch(1).next().cloned() else { return Ok(()) };
+                let answer = self.in_time(async move { handler.handle(&event).await }).await;
+                match answer {
+                    Ok(()) => {
+                        cursor.handled();
+                        self.shared.gauge.change(|status| status.events += 1);
+                    }
+                    Err(error) => self.failed(cursor, &error),
+                }
+                Ok(())
+            }
+            Handling::Projected(projection) => {
+                let events: Vec<Recorded> = cursor.batch(projection.batch().max(1)).cloned().collect();
+                let Some(step) = cursor.step_of(events.len()) else { return Ok(()) };
+                let (count, office, taken) = (events.len() as u64, self.office(), step.clone());
+                let apply = async move { projection.apply(&events, office.as_ref(), &taken).await };
+                match self.in_time(apply).await {
+                    Ok(answer) => {
+                        cursor.stepped(&step, answer, SteadyClock.now())?;
+                        self.shared.gauge.change(|status| status.events += count);
+                    }
+                    Err(error) => {
+                        // It may have committed before it failed: then the checkpoint has moved.
+                        if self.checkpoint(stop).await == Some(step.to) && step.to > step.from {
+                            return cursor.stepped(&step, Advance::Advanced, SteadyClock.now());
+                        }
+                        match count {
+                            1 => self.failed(cursor, &error),
+                            _ => cursor.failed_together(usize::try_from(count).unwrap_or(usize::MAX)),
+                        }
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn failed(&self, cursor: &mut Cursor, error: &HandleError) {
+        let poison = matches!(error, HandleError::Poison(_));
+        let (name, position) = (&self.shared.name, cursor.oldest().map(|event| event.position.0));
+        match cursor.failed(&error.to_string(), poison, fastrand::f64(), SteadyClock.now()) {
+            Fate::Again(_) => {
+                tracing::warn!(subscription = %name, position, %error, "an event was not handled; again later")
+            }
+            Fate::Parked => tracing::error!(subscription = %name, position, %error, "an event is put aside"),
+            Fate::Halted => {
+                tracing::error!(subscription = %name, position, %error, "the subscription stands still at an event that it cannot handle");
+                self.shared.gauge.state(SubscriptionState::Halted { reason: error.to_string() });
+            }
+        }
+    }
+
+    /// Waits for the handler until the deadline. A late one goes on by itself, and its event is handled again.
+    async fn in_time<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, HandleError>> + Send + 'static,
+    ) -> Result<T, HandleError> {
+        let deadline = self.shared.settings.deadline;
+        match tokio::time::timeout(deadline, tokio::spawn(work)).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(failed)) if failed.is_panic() => Err(HandleError::transient("the handler panicked")),
+            Ok(Err(_)) => Err(HandleError::transient("the runtime is ending")),
+            Err(_) => Err(HandleError::transient(format!("no answer within the deadline of {deadline:?}"))),
+        }
+    }
+
+    async fn save(&mut self, cursor: &mut Cursor, step: Step, stop: &Stop) -> Result<(), Lost> {
+        match self.advance(&step).await {
+            Ok(answer) => {
+                self.pause = STORE_AGAIN;
+                cursor.stepped(&step, answer, SteadyClock.now())
+            }
+            Err(error) => {
+                self.ride_out("the checkpoint was not moved", &error, stop).await;
+                // Unknown means that it may have moved after all.
+                match self.checkpoint(stop).await {
+                    Some(at) if at == step.to => cursor.stepped(&step, Advance::Advanced, SteadyClock.now()),
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+
+    async fn advance(&self, step: &Step) -> Result<Advance, StoreError> {
+        let (checkpoints, office, step) = (self.shared.checkpoints.clone(), self.office(), step.clone());
+        whole(async move { checkpoints.advance(office.as_ref(), &step).await }).await
+    }
+
+    /// Where the checkpoint is; `None` when it was stopped before it knew.
+    async fn checkpoint(&mut self, stop: &Stop) -> Option<Position> {
+        while !stop.is_stopped() && !self.lost.is_stopped() {
+            let (checkpoints, name) = (self.shared.checkpoints.clone(), self.shared.name.clone());
+            match whole(async move { checkpoints.checkpoint(&name).await }).await {
+                Ok(position) => return Some(position),
+                Err(error) => self.ride_out("the checkpoint was not read", &error, stop).await,
+            }
+        }
+        None
+    }
+
+    /// Saves what was handled, once.
+    async fn last_step(&mut self, mut cursor: Cursor) -> Result<Ended, Lost> {
+        if let Some(step) = cursor.last_step() {
+            match self.advance(&step).await {
+                Ok(answer) => {
+                    if let Err(Lost::Fenced { .. }) = cursor.stepped(&step, answer, SteadyClock.now()) {
+                        return Ok(Ended::Deposed);
+                    }
+                }
+                Err(error) => {
+                    let name = &self.shared.name;
+                    tracing::warn!(subscription = %name, %error, "stopped without moving the checkpoint; the last events are handled again");
+                }
+            }
+        }
+        Ok(Ended::Stopped)
+    }
+
+    /// An operator may move the checkpoint past what cannot be handled.
+    async fn stand_still(&mut self, cursor: &Cursor, stop: &Stop) -> Result<(), Lost> {
+        self.rest(HALTED_LOOK, cursor, stop).await;
+        match self.checkpoint(stop).await {
+            Some(at) if at != cursor.saved() => {
+                Err(Lost::Moved { name: self.shared.name.clone(), at, known: cursor.saved() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Sleeps, at most until a step is due.
+    async fn rest(&self, span: Duration, cursor: &Cursor, stop: &Stop) {
+        let now: Monotonic = SteadyClock.now();
+        let span = cursor.step_due().map_or(span, |due| span.min(now.until(due)));
+        tokio::select! {
+            () = self.lost.stopped() => {}
+            () = stop.stopped() => {}
+            () = tokio::time::sleep(span) => {}
+        }
+    }
+
+    async fn ride_out(&mut self, what: &str, error: &StoreError, stop: &Stop) {
+        tracing::warn!(subscription = %self.shared.name, %error, "{what}; again later");
+        tokio::select! {
+            () = self.lost.stopped() => {}
+            () = stop.stopped() => {}
+            () = tokio::time::sleep(self.pause) => {}
+        }
+        self.pause = (self.pause * 2).min(STORE_AGAIN_MAX);
+    }
+}
+
+/// Runs a call to the store to its end, also if nobody waits for it any more.
+async fn whole<T: Send + 'static>(
+    call: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+) -> Result<T, StoreError> {
+    tokio::spawn(call).await.unwrap_or_else(|failed| {
+        let message = format!("the call ended early: {failed}");
+        Err(StoreError::Failed { store: "the runtime".into(), message, source: None })
+    })
+}
