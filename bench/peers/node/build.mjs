@@ -11,10 +11,11 @@ const root = join(here, "..", "..", "..", "Cargo.toml");
 export async function buildDrivers() {
   await cargo("build", "--release", "--manifest-path", drivers);
   const metadata = JSON.parse(await cargo("metadata", "--format-version", "1", "--manifest-path", drivers));
-  const sqlxmq = metadata.packages.find((found) => found.name === "sqlxmq");
+  const crate = (name) => dirname(metadata.packages.find((found) => found.name === name).manifest_path);
   return {
     program: join(metadata.target_directory, "release", "bench-peers"),
-    sqlxmqMigrations: join(dirname(sqlxmq.manifest_path), "migrations"),
+    sqlxmqMigrations: join(crate("sqlxmq"), "migrations"),
+    postgresEsTables: join(crate("postgres-es"), "db", "init.sql"),
   };
 }
 
@@ -29,6 +30,12 @@ export async function buildTenure() {
 export async function applySqlxmqMigrations(client, directory) {
   const files = (await readdir(directory)).filter((file) => file.endsWith(".up.sql")).sort();
   for (const file of files) await client.query(await readFile(join(directory, file), "utf8"));
+}
+
+// So do those of postgres-es with its tables. Its file also makes a user and a row for its tests: these are left out.
+export async function createPostgresEsTables(client, file) {
+  const statements = (await readFile(file, "utf8")).split(";");
+  for (const text of statements) if (/CREATE TABLE (events|snapshots)\b/.test(text)) await client.query(text);
 }
 
 function cargo(...args) {

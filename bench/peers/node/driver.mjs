@@ -4,6 +4,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { connect, connectPrepared } from "./database.mjs";
 
 const PATIENCE_MS = 20_000;
+// How long appending is warmed up, and how many events each stream gets.
+const WARM_SECONDS = 1;
+const EVENTS_EACH = 10;
 const [peerName, step, ...words] = process.argv.slice(2);
 const given = Object.fromEntries(words.map((word) => [word.slice(0, word.indexOf("=")), word.slice(word.indexOf("=") + 1)]));
 const args = {
@@ -104,6 +107,28 @@ async function latency() {
   return { sent: count - warm, arrived: spans.length, p50_ms: rank(0.5), p99_ms: rank(0.99) };
 }
 
+// One event, and one message if there is an outbox, after the other by many writers at once, each to streams of its own.
+async function append() {
+  const { writers, close } = await peer.writers(args);
+  const counts = writers.map(() => 0);
+  const appendFor = async (seconds) => {
+    const before = counts.reduce((a, b) => a + b, 0);
+    const began = now();
+    const loops = writers.map(async (append, at) => {
+      for (; now() - began < seconds * 1000; counts[at]++) {
+        const stream = `order-${at}-${Math.floor(counts[at] / EVENTS_EACH)}`;
+        await append(stream, (counts[at] % EVENTS_EACH) + 1, order(counts[at]));
+      }
+    });
+    await Promise.all(loops);
+    return [counts.reduce((a, b) => a + b, 0) - before, (now() - began) / 1000];
+  };
+  const [warm] = await appendFor(WARM_SECONDS);
+  const [appended, seconds] = await appendFor(args.seconds);
+  await close();
+  return { appended, warm, seconds };
+}
+
 const steps = {
   // `for` is the measurement that the database is made for.
   setup: async () => (await peer.setup({ ...args, step: given.for }), {}),
@@ -111,6 +136,7 @@ const steps = {
   drain,
   enqueue,
   latency,
+  append,
 };
 console.log(JSON.stringify(await steps[step]()));
 // A contestant that keeps a timer must not keep the comparison waiting.

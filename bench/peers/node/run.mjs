@@ -2,15 +2,15 @@
 import { parseArgs } from "node:util";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { applySqlxmqMigrations, buildDrivers, buildTenure } from "./build.mjs";
-import { contestants } from "./contestants.mjs";
+import { applySqlxmqMigrations, buildDrivers, buildTenure, createPostgresEsTables } from "./build.mjs";
+import { contestants, measurements } from "./contestants.mjs";
 import { checkDurable, connect, count, drop, fresh, settle } from "./database.mjs";
 import { endRunning, lastJson, run } from "./processes.mjs";
 import { table } from "./table.mjs";
 
 const USAGE = `usage: DATABASE_URL=postgres://postgres@127.0.0.1/postgres ./run [options]
   --only NAME        one contestant (can be repeated): ${contestants.map(({ name }) => name).join(", ")}
-  --measure NAME     one measurement (can be repeated): drain, enqueue, latency
+  --measure NAME     one measurement (can be repeated): ${measurements.join(", ")}
   --jobs N           how many jobs wait for the drain (200000)
   --rounds N         how often each drain is measured at best settings; the median counts (3)
   --limit SECONDS    when a drain is cut short, and its rate taken so far (120)
@@ -40,13 +40,17 @@ const size = {
   rounds: Number(options.rounds ?? (options.quick ? 1 : 3)),
   limit: Number(options.limit ?? (options.quick ? 10 : 120)),
   enqueueSeconds: options.quick ? 2 : 10,
+  appendSeconds: options.quick ? 2 : 10,
   latencySeconds: options.quick ? 2 : 20,
   connections: 8,
   rate: 200,
 };
-const unknown = (options.only ?? []).find((name) => !contestants.some((contestant) => contestant.name === name));
-if (unknown) {
-  console.error(`there is no contestant called ${unknown}\n${USAGE}`);
+const unknown = [
+  ...(options.only ?? []).filter((name) => !contestants.some((contestant) => contestant.name === name)),
+  ...(options.measure ?? []).filter((name) => !measurements.includes(name)),
+];
+if (unknown.length > 0) {
+  console.error(`there is nothing called ${unknown.join(", ")}\n${USAGE}`);
   process.exit(2);
 }
 const chosen = contestants.filter(({ name }) => !options.only || options.only.includes(name));
@@ -72,8 +76,9 @@ const tenure = chosen.some(({ name }) => name === "tenure") ? await buildTenure(
 const results = [];
 for (const contestant of chosen) {
   for (const settings of contestant.settings) {
-    const result = { contestant: contestant.name, title: contestant.title, settings };
-    for (const measurement of contestant.measures.filter(measured)) {
+    const { title, measures, outbox } = contestant;
+    const result = { contestant: contestant.name, title, measures, outbox, settings };
+    for (const measurement of measures.filter(measured)) {
       if (settings === "defaults" && contestant.same.includes(measurement)) {
         result[measurement] = { same: true };
         continue;
@@ -94,7 +99,7 @@ for (const contestant of chosen) {
 }
 const { rows: [server] } = await admin.query("SELECT version() AS version");
 await admin.end();
-const text = table(results, { ...size, server: server.version.split(" on ")[0] });
+const text = table(results, measurements.filter(measured), { ...size, server: server.version.split(" on ")[0] });
 if (options.json) say(text);
 else console.log(text);
 
@@ -132,9 +137,10 @@ async function drive(contestant, settings, measurement, inside) {
     const [program, args] = contestant.runtime === "rust" ? [rust.program, words] : [process.execPath, [driver, ...words]];
     return lastJson(await run(program, args));
   };
-  if (contestant.name === "sqlxmq") {
+  if (contestant.name === "sqlxmq" || contestant.name === "postgres-es") {
     const client = await connect(inside);
-    await applySqlxmqMigrations(client, rust.sqlxmqMigrations);
+    if (contestant.name === "sqlxmq") await applySqlxmqMigrations(client, rust.sqlxmqMigrations);
+    else await createPostgresEsTables(client, rust.postgresEsTables);
     await client.end();
   }
   await step("setup");
@@ -151,6 +157,12 @@ async function drive(contestant, settings, measurement, inside) {
     await expect(inside, "orders", answer.sent + answer.warm, "business rows were committed");
     if (contestant.left) await expect(inside, contestant.left, answer.sent + answer.warm, "jobs were committed");
     return { rate: answer.sent / answer.seconds };
+  }
+  if (measurement === "append") {
+    const answer = await step("append", `seconds=${size.appendSeconds}`, `connections=${size.connections}`);
+    await expect(inside, contestant.events, answer.appended + answer.warm, "events were committed");
+    if (contestant.messages) await expect(inside, contestant.messages, answer.appended + answer.warm, "messages were committed");
+    return { rate: answer.appended / answer.seconds };
   }
   const answer = await step("latency", `seconds=${size.latencySeconds}`, `rate=${size.rate}`);
   if (answer.arrived < answer.sent) {
@@ -175,6 +187,7 @@ async function tenureBench(inside, measurement) {
   const sizes = {
     drain: ["--messages", String(size.jobs), "--rounds", String(size.rounds)],
     latency: ["--rate", String(size.rate), "--seconds", String(size.latencySeconds)],
+    append: ["--writers", String(size.connections), "--seconds", String(size.appendSeconds), "--rounds", "1"],
   };
   const answer = lastJson(await run(tenure, ["bench", measurement, "--db", inside, "--json", ...sizes[measurement]]));
   if (measurement === "latency") return { p50_ms: answer.p50_ms, p99_ms: answer.p99_ms };

@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use tenure::core::outbox::{Health, HealthThresholds, Level};
+use tenure::core::subscription::Progress;
+use tenure::event::Position;
 
 use crate::args::{Global, StatusArgs};
 use crate::outbox::{span, stats_json};
@@ -25,6 +27,9 @@ pub(crate) async fn status(global: &Global, args: &StatusArgs) -> Result<ExitCod
     let database = store::open_existing(global, url).await?;
     let (leases, now) = database.admin().list(LEASES).await?;
     let stats = database.outbox_admin().stats().await?;
+    let subscriptions = database.checkpoints().subscriptions().await?;
+    let head = database.events().read_all(Position::START, 1).await?.head;
+    let behind = |progress: &Progress| head.0.saturating_sub(progress.position.0);
     let health = Health::of(&stats, &thresholds);
     let code = if health.level == Level::Unhealthy { 1 } else { 0 };
     if global.json {
@@ -37,7 +42,17 @@ pub(crate) async fn status(global: &Global, args: &StatusArgs) -> Result<ExitCod
                 })
             })
             .collect();
+        let subscriptions: Vec<_> = subscriptions
+            .iter()
+            .map(|progress| {
+                json!({
+                    "name": progress.name, "position": progress.position, "behind": behind(progress),
+                    "parked": progress.parked, "moved_at": progress.moved_at.to_string(),
+                })
+            })
+            .collect();
         output::json(&json!({
+            "subscriptions": subscriptions,
             "health": health.level, "reasons": health.reasons, "outbox": stats_json(&stats), "leases": leases,
             "exit_code": code,
         }))?;
@@ -57,6 +72,16 @@ pub(crate) async fn status(global: &Global, args: &StatusArgs) -> Result<ExitCod
         "outbox    {} pending ({} delayed, {} retrying), lag {lag}, {} dead, {} halted sources",
         stats.pending, stats.delayed, stats.retrying, stats.dead, stats.halted_sources
     ));
+    for progress in &subscriptions {
+        output::line(format_args!(
+            "reader    {} at {}, at most {} behind, {} put aside, moved {}",
+            progress.name,
+            progress.position,
+            behind(progress),
+            progress.parked,
+            lease::ago(progress.moved_at, now)
+        ));
+    }
     let held: Vec<_> = leases.iter().filter(|record| record.is_held(now)).collect();
     if held.is_empty() {
         output::line("leases    none held: no relay with --coordination exclusive is at work");

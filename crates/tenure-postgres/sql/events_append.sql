@@ -8,7 +8,7 @@
 --
 -- $1 stream, $2 its version (or null)
 -- Events as lists: $3 ids, $4 types, $5 schemas, $6 messages, $7 correlations, $8 causations, $9 headers, $10 payloads as
--- text, $11 payloads as bytes
+-- text, $11 payloads as bytes. One alone is not unfolded from its lists, which takes longer than to insert it.
 -- Mark: $12 consumer, $13 message, $14 fingerprint, $15 why it is refused
 -- $16 to $26 dispatches as lists of what outbox_enqueue.sql takes
 WITH
@@ -58,7 +58,7 @@ held AS MATERIALIZED (
         AS lock
     FROM
         -- if events
-        (SELECT last_value + is_called::integer AS k FROM {events_sequence}) AS s
+        {next} AS s
         -- end
         -- if bare
         (SELECT NULL::bigint AS k) AS s
@@ -111,6 +111,13 @@ moved AS (
         stream, version, event_id, type, schema_version, message_id, correlation, causation, headers, any_version, payload,
         payload_bytes
     )
+    -- end
+    -- if events lone
+    SELECT $1, m.base + 1, ($3::text[])[1]::uuid, ($4::text[])[1], ($5::integer[])[1], ($6::text[])[1]::uuid,
+           ($7::text[])[1], ($8::text[])[1], ($9::text[])[1], {any}, ($10::text[])[1], ($11::bytea[])[1]
+    FROM moved AS m
+    -- end
+    -- if events many
     SELECT $1, m.base + g.place, g.id::uuid, g.type, g.schema_version, g.message_id::uuid, g.correlation, g.causation,
            g.headers, {any}, g.payload, g.payload_bytes
     FROM moved AS m
@@ -120,6 +127,8 @@ moved AS (
         id, type, schema_version, message_id, correlation, causation, headers, payload, payload_bytes, place
     )
     ORDER BY g.place
+    -- end
+    -- if events
     RETURNING position
 )
 -- end
@@ -129,6 +138,14 @@ moved AS (
         message_id, source, source_seq, source_index, topic, type, payload, payload_bytes, content_type, headers,
         deliver_at
     )
+    -- end
+    -- if single
+    SELECT coalesce(($16::text[])[1]::uuid, gen_random_uuid()), ($17::text[])[1], ($18::bigint[])[1], ($19::integer[])[1],
+           ($20::text[])[1], ($21::text[])[1], ($22::text[])[1], ($23::bytea[])[1], ($24::text[])[1], ($25::text[])[1],
+           CASE WHEN ($26::bigint[])[1] > 0 THEN clock_timestamp() + ($26::bigint[])[1] * interval '1 microsecond' END
+    FROM moved AS m
+    -- end
+    -- if several
     SELECT coalesce(g.id::uuid, gen_random_uuid()), g.source, g.source_seq, g.source_index, g.topic, g.type, g.payload,
            g.payload_bytes, g.content_type, g.headers,
            CASE WHEN g.delay_us > 0 THEN clock_timestamp() + g.delay_us * interval '1 microsecond' END
@@ -140,6 +157,8 @@ moved AS (
         id, source, source_seq, source_index, topic, type, payload, payload_bytes, content_type, headers, delay_us, place
     )
     ORDER BY g.place
+    -- end
+    -- if dispatches
 )
 -- end
 -- if mark
@@ -149,13 +168,13 @@ moved AS (
 )
 -- end
 SELECT
-    (SELECT base FROM moved) AS base,
+    m.base,
     -- if events
-    (SELECT max(position) FROM written) AS position,
+    w.last AS position,
     -- A position below the number that we showed: readers may have gone past it. Divides by zero then, which undoes it all.
-    1 / ((SELECT min(position) FROM written) >= (SELECT k FROM held))::integer AS sound,
+    1 / (w.first >= h.k)::integer AS sound,
     -- Wakes a reader that sleeps, as the outbox wakes a relay: see wakeup.rs.
-    CASE WHEN EXISTS (SELECT 1 FROM written)
+    CASE WHEN w.last IS NOT NULL
         THEN CASE WHEN NOT pg_try_advisory_xact_lock_shared({wakeup_class}, '{events}'::regclass::oid::integer)
             THEN pg_notify('{events_channel}' || '{events}'::regclass::oid, '')::text
         END
@@ -172,3 +191,12 @@ SELECT
     -- if unmarked
     0::bigint AS seen
     -- end
+FROM
+    -- if events
+    (SELECT min(position) AS first, max(position) AS last FROM written) AS w
+    LEFT JOIN held AS h ON true
+    -- end
+    -- if bare
+    (SELECT 1) AS always
+    -- end
+    LEFT JOIN moved AS m ON true

@@ -2,12 +2,16 @@
 //!
 //! No part of the system under test can see what the oracle sees; that is the point of it.
 
+mod events;
+
 use std::sync::Arc;
 
 use tenure_core::id::Unique;
 use tenure_core::lease::{Change, LeaseRecord, Term};
 use tenure_core::outbox::{MessageId, Place, RowId, State};
 use tenure_core::time::StoreTime;
+
+pub use events::EventFact;
 
 use crate::invariants::{self, Invariant};
 
@@ -159,6 +163,8 @@ pub enum Fact {
         accepted: bool,
     },
 
+    /// Something happened to events or to those who read them.
+    Event(EventFact),
     /// The row changed.
     Row(Box<RowChange>),
     /// A new grant began.
@@ -221,6 +227,11 @@ impl Oracle {
     /// Judges by all invariants.
     pub fn new() -> Self {
         Self { invariants: invariants::all() }
+    }
+
+    /// Judges by the invariants of events.
+    pub fn of_events() -> Self {
+        Self { invariants: invariants::of_events() }
     }
 
     /// Judges by all invariants but one: for worlds in which its premise does not hold.

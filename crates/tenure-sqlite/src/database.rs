@@ -30,6 +30,8 @@ use crate::writing::Writing;
 
 /// How long to wait before asking again for a lock that SQLite does not wait for by itself.
 const ASK_AGAIN_AFTER: Duration = Duration::from_millis(10);
+/// For how long others count as active after one of them has written.
+const OTHERS_ACTIVE_FOR: Duration = Duration::from_secs(5);
 /// As many prepared statements as there are, and some.
 const STATEMENT_CACHE: usize = 64;
 /// How much of the file a connection keeps in memory: 8 MiB, which SQLite wants as a negative number.
@@ -46,6 +48,8 @@ pub(crate) struct Database {
     pub(crate) remembered: Remembered,
     /// The database's version when it was last asked for: it changes when another connection has committed.
     version: Option<i64>,
+    /// When another connection was last found to have written.
+    others_at: Option<Instant>,
 }
 
 impl Database {
@@ -74,8 +78,17 @@ impl Database {
         let path = fs::canonicalize(path).map_err(|error| file_system(label, "its path", &error))?;
         let files = Arc::new(Files::of(&path));
         let busy_timeout = options.busy_timeout;
-        let (remembered, version) = (Remembered::default(), None);
-        Ok(Self { connection, statements, clocks, files, busy_timeout, own_writes, remembered, version })
+        Ok(Self {
+            connection,
+            statements,
+            clocks,
+            files,
+            busy_timeout,
+            own_writes,
+            remembered: Remembered::default(),
+            version: None,
+            others_at: None,
+        })
     }
 
     /// The files that it has open, by their real paths, whatever links lead to them.
@@ -121,12 +134,11 @@ impl Database {
         let written = run(&self.connection, &self.statements);
         let alone = quiet.end();
         self.connection.busy_timeout(self.busy_timeout)?;
-        // Who committed before us shows by the version; one who may have done so right after us is asked for.
-        let others_before = match written {
-            Ok(Some(version)) => self.version.replace(version) != Some(version),
-            _ => true,
-        };
-        if others_before || (!alone && self.is_changed_by_another()) {
+        // Who committed before us shows by the version; one who may have done so right after us is asked for. Not where
+        // nobody else writes: should one begin at this very moment, the next renewal tells.
+        let others_before = self.is_changed(written.as_ref().ok().copied().flatten());
+        let active = self.others_at.is_some_and(|at| at.elapsed() < OTHERS_ACTIVE_FOR);
+        if others_before || (!alone && active && self.is_changed_by_another()) {
             own_writes.ring();
         }
         match written {
@@ -146,9 +158,18 @@ impl Database {
             self.connection.prepare_cached(&self.statements.data_version)?.query_row([], |row| row.get(0))
         };
         let version = read().ok();
-        let before = std::mem::replace(&mut self.version, version);
         let restored = self.connection.busy_timeout(self.busy_timeout);
-        restored.is_err() || version.is_none() || version != before
+        self.is_changed(version) || restored.is_err()
+    }
+
+    /// Whether the version is another than it was when last asked for. One that could not be had is.
+    fn is_changed(&mut self, version: Option<i64>) -> bool {
+        let before = std::mem::replace(&mut self.version, version);
+        let changed = version.is_none() || version != before;
+        if changed && before.is_some() {
+            self.others_at = Some(Instant::now());
+        }
+        changed
     }
 
     /// Moves what is in the log into the database file, so that a copy of that file alone has it too. Best effort, and

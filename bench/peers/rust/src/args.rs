@@ -17,6 +17,8 @@ pub(crate) enum Step {
     Enqueue,
     /// From the commit to the start of the handler.
     Latency,
+    /// One event, and one message if there is an outbox, by many writers.
+    Append,
 }
 
 /// How the contestant is set up.
@@ -35,7 +37,9 @@ pub(crate) struct Args {
     pub(crate) url: String,
     pub(crate) settings: Settings,
     pub(crate) jobs: u64,
-    /// How long enqueueing or the latency's load lasts.
+    /// Whether the database is there for appending: then the contestant is an event store.
+    pub(crate) events: bool,
+    /// How long enqueueing, appending or the latency's load lasts.
     pub(crate) lasts: Duration,
     /// After this a drain ends, however much is left.
     pub(crate) limit: Duration,
@@ -55,6 +59,7 @@ impl Args {
             Some("drain") => Step::Drain,
             Some("enqueue") => Step::Enqueue,
             Some("latency") => Step::Latency,
+            Some("append") => Step::Append,
             other => return Err(format!("there is no step called {other:?}").into()),
         };
         let mut args = Self {
@@ -63,6 +68,7 @@ impl Args {
             url: String::new(),
             settings: Settings::Best,
             jobs: 2_000,
+            events: step == Step::Append,
             lasts: Duration::from_secs(2),
             limit: Duration::from_secs(60),
             connections: 8,
@@ -81,8 +87,8 @@ impl Args {
                 "connections" => args.connections = value.parse()?,
                 "rate" => args.per_second = value.parse()?,
                 "left" => args.left = value.into(),
-                // What the database is set up for: it makes no difference to these.
-                "for" => {}
+                // What the database is set up for: only appending makes a difference to these.
+                "for" => args.events = value == "append",
                 _ => return Err(format!("there is no {word}").into()),
             }
         }

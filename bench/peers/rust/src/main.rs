@@ -7,9 +7,11 @@ mod args;
 mod measure;
 mod peers;
 mod recorder;
+mod stores;
 
 use args::{Args, Step};
 use peers::{graphile::Graphile, plain::Plain, river::River, sqlxmq::Sqlxmq, tenure::Tenure};
+use stores::postgres_es::PostgresEs;
 
 /// Whatever goes wrong ends the step; the message is for whoever runs the comparison.
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
@@ -18,12 +20,14 @@ pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error + S
 async fn main() -> Result<()> {
     let args = Args::read(std::env::args().skip(1))?;
     match args.peer.as_str() {
+        "plain" if args.events => append::<Plain>(&args).await,
+        "postgres-es" if args.events => append::<PostgresEs>(&args).await,
         "plain" => run::<Plain>(&args).await,
         "graphile_worker" => run::<Graphile>(&args).await,
         "riverqueue" => run::<River>(&args).await,
         "sqlxmq" => run::<Sqlxmq>(&args).await,
         "tenure" => run::<Tenure>(&args).await,
-        other => Err(format!("there is no contestant called {other}").into()),
+        other => Err(format!("there is no contestant called {other} for this").into()),
     }
 }
 
@@ -40,6 +44,20 @@ async fn run<P: peers::Peer>(args: &Args) -> Result<()> {
         Step::Drain => measure::drain::<P>(args).await?,
         Step::Enqueue => measure::enqueue::<P>(args).await?,
         Step::Latency => measure::latency::<P>(args).await?,
+        Step::Append => return Err("it is no event store".into()),
+    };
+    println!("{answer}");
+    Ok(())
+}
+
+async fn append<S: stores::Store>(args: &Args) -> Result<()> {
+    let answer = match args.step {
+        Step::Setup => {
+            S::setup(args).await?;
+            serde_json::json!({})
+        }
+        Step::Append => measure::append::<S>(args).await?,
+        _ => return Err("an event store only appends".into()),
     };
     println!("{answer}");
     Ok(())

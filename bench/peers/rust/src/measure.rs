@@ -1,4 +1,4 @@
-//! The three measurements, the same for every contestant.
+//! The measurements, the same for every contestant.
 
 use std::time::{Duration, Instant};
 
@@ -7,10 +7,17 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use crate::args::Args;
 use crate::peers::{Peer, Producer, Worker};
+use crate::stores::{Store, Writer};
 use crate::{Result, recorder};
 
 /// How long a job of the latency may be under way before it counts as lost.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How long appending is warmed up before it counts.
+const WARM: Duration = Duration::from_secs(1);
+
+/// How many events each stream gets before its writer begins another.
+const EVENTS_EACH: u64 = 10;
 
 /// Works off the backlog: from the start of the worker until the database knows that each job is finished.
 pub(crate) async fn drain<P: Peer>(args: &Args) -> Result<Value> {
@@ -100,4 +107,35 @@ pub(crate) async fn latency<P: Peer>(args: &Args) -> Result<Value> {
     let rank = |share: f64| ((share * nanos.len() as f64).ceil() as usize).saturating_sub(1);
     let millis = |share| nanos.get(rank(share)).map(|nanos| *nanos as f64 / 1e6);
     Ok(json!({ "sent": count - warm, "arrived": nanos.len(), "p50_ms": millis(0.5), "p99_ms": millis(0.99) }))
+}
+
+/// One event after the other by many writers at once, each to streams of its own.
+pub(crate) async fn append<S: Store>(args: &Args) -> Result<Value> {
+    let mut writers: Vec<_> = S::writers(args).await?.into_iter().map(|writer| (writer, 0)).collect();
+    let (warm, _) = append_for(&mut writers, WARM).await?;
+    let (appended, seconds) = append_for(&mut writers, args.lasts).await?;
+    Ok(json!({ "appended": appended, "warm": warm, "seconds": seconds }))
+}
+
+/// Lets the writers, each with what it has appended so far, append for so long: how many events, and in how many seconds.
+async fn append_for<W: Writer>(writers: &mut Vec<(W, u64)>, lasts: Duration) -> Result<(u64, f64)> {
+    let (mut tasks, began) = (Vec::new(), Instant::now());
+    for (at, (mut writer, before)) in writers.drain(..).enumerate() {
+        tasks.push(tokio::spawn(async move {
+            let mut count = before;
+            while began.elapsed() < lasts {
+                let stream = format!("order-{at}-{}", count / EVENTS_EACH);
+                writer.append(&stream, u32::try_from(count % EVENTS_EACH)? + 1, count).await?;
+                count += 1;
+            }
+            Result::Ok((writer, before, count))
+        }));
+    }
+    let mut appended = 0;
+    for task in tasks {
+        let (writer, before, count) = task.await??;
+        appended += count - before;
+        writers.push((writer, count));
+    }
+    Ok((appended, began.elapsed().as_secs_f64()))
 }

@@ -47,6 +47,13 @@ fn a_demo_without_kills_is_quiet_and_its_file_can_be_kept() {
     let stats = tell(&["outbox", "stats", "--db", &db, "--json"]).ok().json();
     assert!(stats["dispatched"].as_u64().is_some_and(|count| count > 50), "{stats}");
     assert_eq!(stats["pending"], 0, "{stats}");
+    let status = tell(&["status", "--db", &db, "--json"]).ok().json();
+    let reader = &status["subscriptions"][0];
+    assert_eq!(
+        (&reader["name"], &reader["behind"], &reader["parked"]),
+        (&"loans".into(), &0.into(), &0.into())
+    );
+    assert!(tell(&["status", "--db", &db]).ok().stdout.contains("reader    loans at "));
     // A second demo would count the first one's loans.
     let again = tell(&args);
     assert!(again.code == 2 && again.stderr.contains("is there already"), "{again:?}");

@@ -17,6 +17,7 @@ mod exit;
 mod freeze;
 mod guard;
 mod help;
+mod idle;
 mod kill;
 mod migrate;
 mod names;

@@ -29,6 +29,7 @@ tests_on!(sqlite:
     an_id_that_stands_in_no_row_is_told_with_1,
 );
 tests_on!(postgres:
+    b2_a_plain_insert_from_the_shell_of_the_database_is_enough,
     a_row_that_came_past_the_trigger_is_queued_and_never_deleted,
     who_deletes_messages_leaves_nothing_behind,
     until_empty_leaves_what_waits_for_its_time,
@@ -131,6 +132,29 @@ fn a_plain_insert_is_enough(store: &Store) {
     let with_id =
         receiver.requests().into_iter().find(|request| request.header("ce-tenuresource") == "s").unwrap();
     assert_eq!(with_id.header("ce-id"), "470831a4-832f-5e77-b6eb-b9d970179689");
+}
+
+/// As the documentation says it: in a transaction, by the database's own client.
+fn b2_a_plain_insert_from_the_shell_of_the_database_is_enough(store: &Store) {
+    store.tenure(&["migrate"]).ok();
+    let statements = format!(
+        "begin; create table {0}_orders (id integer primary key); insert into {0}_orders values (7); \
+         insert into {1} (topic, type, payload, source) values ('orders', 'OrderPlaced', '{{\"order\":7}}', 'order-7'); commit; \
+         begin; insert into {1} (topic, type, payload) values ('orders', 'Never', '{{}}'); rollback; drop table {0}_orders;",
+        store.prefix(),
+        store.table("outbox")
+    );
+    let mut shell = std::process::Command::new("psql");
+    shell.arg(store.url()).args(["-q", "-v", "ON_ERROR_STOP=1", "-f", "-"]);
+    shell.stdin(std::process::Stdio::piped());
+    let mut child = shell.spawn().expect("psql, which cargo xtask test installs");
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), statements.as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success());
+    let receiver = Receiver::start();
+    let mut relay = Relay::start(store, "n1", &receiver.url(), &["--until-empty"]);
+    assert_eq!(relay.exit(), 0, "{}", relay.log());
+    assert_eq!(receiver.effects("order-7"), ["{\"order\":7}"]);
+    assert_eq!(receiver.requests().len(), 1);
 }
 
 fn b13_order_is_kept_through_retries(store: &Store) {

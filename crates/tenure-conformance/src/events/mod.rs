@@ -44,6 +44,7 @@ macro_rules! __event_cases {
                 a_stream_is_read_backward,
                 a_stream_that_is_not_there_is_empty,
                 all_events_are_read_page_by_page,
+                s38_large_events_end_a_page_sooner,
                 a_reader_at_the_head_sees_what_comes,
                 a_reader_ahead_of_the_store_is_told,
             }
@@ -59,6 +60,7 @@ macro_rules! __event_cases {
                 s28_a_retry_further_up_gives_the_first_result,
                 s28_the_same_id_with_another_content_is_told,
                 s28_a_part_of_an_append_is_no_retry,
+                s28_an_id_of_another_stream_is_told,
                 s28_of_the_same_append_many_times_at_once_one_is_written,
                 a_conflict_leaves_the_ids_free,
             }

@@ -1,9 +1,12 @@
 //! Reading, by stream and by position.
 
-use tenure_core::event::{Direction, Position, StreamRead, Version};
+use tenure_core::event::{
+    Append, Direction, Expected, NewEvent, PAGE_BYTES, Position, Recorded, StreamRead, Version,
+};
+use tenure_core::outbox::Body;
 
 use super::backend::EventBackend;
-use super::scribe::{Scribe, at, numbers, stream, to};
+use super::scribe::{Scribe, at, event, numbers, stream, to};
 
 /// Reads as it is asked to, and gives the numbers and the version of the stream.
 async fn reads(scribe: &Scribe, direction: Direction, from: Option<i64>, limit: u32) -> (Vec<u32>, Version) {
@@ -87,6 +90,34 @@ pub async fn all_events_are_read_page_by_page(backend: &dyn EventBackend) {
             }
         }
         assert_eq!(read, (0..10).collect::<Vec<_>>(), "by pages of {limit}");
+    }
+}
+
+/// Large events end a page before its number is reached: memory is bounded, and nothing is left out.
+pub async fn s38_large_events_end_a_page_sooner(backend: &dyn EventBackend) {
+    let ann = Scribe::open(backend).await;
+    let large = |number: u8| NewEvent { body: Body::Bytes(vec![number; 900 * 1024]), ..event(0) };
+    for part in [0..6u8, 6..12] {
+        ann.appends(&Append::new(stream("s"), Expected::Any, part.map(large).collect())).await;
+    }
+    let which = |events: &[Recorded]| events.iter().map(|event| event.body.as_bytes()[0]).collect::<Vec<_>>();
+    let bounded = |events: &[Recorded]| {
+        let bytes: usize = events.iter().map(|event| event.body.as_bytes().len()).sum();
+        assert!(bytes < PAGE_BYTES + 1024 * 1024 && events.len() < 12, "{} events at once", events.len());
+    };
+    let (mut after, mut read) = (Position::START, Vec::new());
+    while read.len() < 12 {
+        let page = ann.page(after, 100).await;
+        bounded(&page.events);
+        assert!(!page.events.is_empty() && page.read_to > after);
+        (after, read) = (page.read_to, [read, which(&page.events)].concat());
+    }
+    assert_eq!(read, (0..12).collect::<Vec<_>>());
+    for (direction, wanted) in [(Direction::Forward, 0), (Direction::Backward, 11)] {
+        let read = StreamRead { stream: stream("s"), direction, from: None, limit: 100 };
+        let page = ann.events.read_stream(&read).await.expect("a page");
+        bounded(&page.events);
+        assert_eq!((which(&page.events)[0], page.version), (wanted, Version(12)));
     }
 }
 

@@ -28,6 +28,18 @@ pub async fn s41_a_relay_in_office_records_with_its_term(backend: &dyn OutboxBac
     assert_eq!(attempts[0].term, Some(grant.term.get()));
 }
 
+/// A record of nothing tells whether a fence would be accepted: a relay asks so before it delivers anything, for its lease
+/// may be kept in another store.
+pub async fn s41_a_record_of_nothing_tells_whether_one_is_in_office(backend: &dyn OutboxBackend) {
+    let (desk, ann) = (Desk::open(backend).await, Player::enter(backend, "ann").await);
+    let grant = ann.takes(&fresh("asking-relay"), LONG).await;
+    assert_eq!(desk.records_under(Some(&grant.fence()), &[]).await, Recorded::Applied(Vec::new()));
+    let unknown = Fence { lease: fresh("of-another-store"), term: grant.term };
+    assert_eq!(desk.records_under(Some(&unknown), &[]).await, Recorded::Fenced);
+    ann.releases(&grant).await;
+    assert_eq!(desk.records_under(Some(&grant.fence()), &[]).await, Recorded::Fenced);
+}
+
 /// Lost in the middle of a batch: the successor has the lease by another term.
 pub async fn s41_a_deposed_relay_changes_nothing(backend: &dyn OutboxBackend) {
     let (ann, bob) = (Player::enter(backend, "ann").await, Player::enter(backend, "bob").await);

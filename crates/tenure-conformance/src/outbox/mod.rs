@@ -85,6 +85,7 @@ macro_rules! __outbox_cases {
                 s41_a_relay_in_office_records_with_its_term,
                 s41_a_deposed_relay_changes_nothing,
                 s41_an_expired_relay_changes_nothing,
+                s41_a_record_of_nothing_tells_whether_one_is_in_office,
                 s41_a_relay_that_released_changes_nothing,
                 s41_a_revoked_relay_changes_nothing,
                 s41_a_fence_that_was_never_granted_changes_nothing,

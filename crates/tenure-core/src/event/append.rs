@@ -123,6 +123,10 @@ impl Append {
         if self.events.is_empty() && self.dispatches.is_empty() && self.mark.is_none() {
             return Err(AppendProblem::Nothing);
         }
+        let refused = self.mark.as_ref().is_some_and(|mark| mark.refused.is_some());
+        if refused && !(self.events.is_empty() && self.dispatches.is_empty()) {
+            return Err(AppendProblem::RefusedWithEffect);
+        }
         if self.events.len() > EVENTS_MAX {
             return Err(AppendProblem::TooMany {
                 what: "events",
@@ -198,6 +202,11 @@ pub enum AppendProblem {
     /// There is nothing to append.
     #[error("there is nothing to append: no event, no dispatch and no mark")]
     Nothing,
+    /// A message is refused and takes effect.
+    #[error(
+        "the mark refuses its message, so nothing may happen because of it: leave events and dispatches out"
+    )]
+    RefusedWithEffect,
     /// There is too much of something.
     #[error("{count} {what} in one append; the limit is {limit}")]
     TooMany {
@@ -227,8 +236,8 @@ pub enum AppendProblem {
         /// What is wrong with it.
         error: MessageError,
     },
-    /// An event with the same id says something else.
-    #[error("the stream has an event with the id {id} already, and it says something else")]
+    /// The id is taken by another event: one that says something else, or of another append.
+    #[error("there is an event with the id {id} already, and it is not the one of this append")]
     OtherContent {
         /// The id.
         id: Uuid,
@@ -350,6 +359,13 @@ mod tests {
         assert!(check(&append(vec![event("no json")])).contains("no JSON"));
         assert!(check(&append(vec![NewEvent { schema: 0, ..event("1") }])).contains("schema version 0"));
         assert!(check(&append(vec![NewEvent { kind: "a\nb".into(), ..event("1") }])).contains("event 0"));
+        let mark = InboxMark {
+            consumer: Consumer::new("c").unwrap(),
+            id: Uuid::from_u128(1).into(),
+            fingerprint: None,
+            refused: Some("no".into()),
+        };
+        assert!(check(&append(vec![event("1")]).with_mark(mark)).contains("refuses its message"));
         let negative = Append { expected: Expected::Exact(Version(-1)), ..append(vec![event("1")]) };
         assert!(check(&negative).contains("negative"));
     }

@@ -39,19 +39,25 @@ pub fn judge(expected: Expected, actual: Version) -> Judgement {
 }
 
 /// Whether what stands in the stream are the events of this append, in their order: then it has happened before. An error
-/// names the id that is there with another content.
+/// names an id that is taken by another event.
 ///
-/// `seen` are the events of the stream that have one of the append's ids, by version.
+/// `seen` are the events of the stream that have one of the append's ids, by version. With [`Expected::Any`] it is to be
+/// asked only if one of the ids is taken, in this stream or another: there is no other version to try it with.
 pub fn same_events(append: &Append, seen: &[Seen]) -> Result<bool, Uuid> {
-    if append.events.is_empty() || seen.len() != append.events.len() {
-        return Ok(false);
+    let Some(first) = append.events.first() else { return Ok(false) };
+    let in_order = seen.len() == append.events.len()
+        && append.events.iter().zip(seen).all(|(event, seen)| event.id == seen.id);
+    match append.expected {
+        Expected::Any if !in_order => return Err(seen.first().map_or(first.id, |seen| seen.id)),
+        Expected::Exact(_) if !in_order => return Ok(false),
+        _ => {}
     }
     let in_place = |at: usize, seen: &Seen| match append.expected {
         Expected::Exact(version) => seen.version == version.plus(at + 1),
         Expected::Any => true,
     };
     for (at, (event, seen)) in append.events.iter().zip(seen).enumerate() {
-        if event.id != seen.id || !in_place(at, seen) {
+        if !in_place(at, seen) {
             return Ok(false);
         }
         if !says_the_same(event, seen) {
@@ -102,6 +108,15 @@ mod tests {
         assert_eq!(same_events(&append(Expected::Exact(Version(4)), &[1, 3]), &there), Ok(false));
         assert_eq!(same_events(&append(Expected::Exact(Version(4)), &[1]), &there), Ok(false));
         assert_eq!(same_events(&append(Expected::Exact(Version(4)), &[]), &[]), Ok(false));
+    }
+
+    #[test]
+    fn an_id_that_is_taken_cannot_be_appended_at_any_version() {
+        let id = Uuid::from_u128;
+        assert_eq!(same_events(&append(Expected::Any, &[1]), &[]), Err(id(1)), "in another stream");
+        assert_eq!(same_events(&append(Expected::Any, &[1, 2]), &[seen(2, 1, "1")]), Err(id(2)), "a part");
+        let turned = [seen(2, 1, "1"), seen(1, 2, "1")];
+        assert_eq!(same_events(&append(Expected::Any, &[1, 2]), &turned), Err(id(2)), "in another order");
     }
 
     #[test]

@@ -25,6 +25,6 @@ pub use append::{
 };
 pub use codec::{DecodeError, Encoded, Types, encode};
 pub use decide::{Judgement, Seen, judge, same_events};
-pub use read::{AllPage, Direction, PAGE_MAX, Stall, StreamPage, StreamRead};
+pub use read::{AllPage, Direction, PAGE_BYTES, PAGE_MAX, Stall, StreamPage, StreamRead, is_full};
 pub use record::{Metadata, Recorded, Snapshot};
 pub use stream::{Position, STREAM_MAX_BYTES, StreamName, Version};

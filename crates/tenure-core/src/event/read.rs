@@ -8,6 +8,15 @@ use super::{Position, Recorded, StreamName, Version};
 
 /// The most events of one page.
 pub const PAGE_MAX: u32 = 10_000;
+/// A page takes no further event when the payloads in it come to so much: 8 MiB.
+pub const PAGE_BYTES: usize = 8 * 1024 * 1024;
+
+/// Whether a page with these events takes no further one: it has as many as were asked for, or as much as memory is to
+/// hold of them. Then there may be more.
+pub fn is_full(events: &[Recorded], limit: u32) -> bool {
+    let bytes: usize = events.iter().map(|event| event.body.as_bytes().len()).sum();
+    events.len() >= limit.clamp(1, PAGE_MAX) as usize || bytes >= PAGE_BYTES
+}
 
 /// Which way a stream is read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -28,7 +37,7 @@ pub struct StreamRead {
     pub direction: Direction,
     /// The first version to be read; `None` from the stream's first or, backward, last event on.
     pub from: Option<Version>,
-    /// How many events at most; at least 1, at most [`PAGE_MAX`].
+    /// How many events at most; at least 1, at most [`PAGE_MAX`]. Large ones end a page sooner: see [`PAGE_BYTES`].
     pub limit: u32,
 }
 
@@ -49,7 +58,7 @@ impl StreamRead {
 pub struct StreamPage {
     /// The events, in the order that was asked for.
     pub events: Vec<Recorded>,
-    /// The stream's version: that of its last event, wherever the page ends.
+    /// The stream's version: that of its last event, wherever the page ends. It tells whether there is more.
     pub version: Version,
 }
 

@@ -14,10 +14,11 @@ use std::collections::HashMap;
 use tenure_core::StoreError;
 use tenure_core::contract::AppendError;
 use tenure_core::event::{Append, AppendAnswer, Appended, Position, Version};
-use tenure_core::outbox::{Existing, MessageError, MessageId, NewMessage};
+use tenure_core::outbox::{Accept, Existing, MessageError, MessageId, NewMessage};
 
-use super::content::{Given, Reply, There};
+use super::content::{Given, Mark, Reply, There};
 use super::statements::{Shape, Statements};
+use crate::outbox::{Before, compare};
 
 /// How often an append is tried that others get in the way of. Each time someone else has committed something.
 const TRIES: usize = 4;
@@ -50,11 +51,8 @@ pub(super) trait Session {
     async fn look(&mut self, sql: &str, given: &Given<'_>) -> Result<There, StoreError>;
 
     /// What messages say that are there already.
-    async fn messages(
-        &mut self,
-        sql: &str,
-        ids: &[String],
-    ) -> Result<Vec<(MessageId, Existing)>, StoreError>;
+    async fn messages(&mut self, sql: &str, ids: &[String])
+    -> Result<Vec<(MessageId, Existing)>, StoreError>;
 }
 
 /// Appends. What can be checked without the store has been checked.
@@ -77,7 +75,7 @@ pub(super) async fn append(
             Err(Failure::Store(error)) => return Err(error.into()),
         };
         if let Some(before) = reply.before {
-            return Ok(before.answer(&given.mark));
+            return Ok(seen_before(before, &given.mark));
         }
         if let Some(base) = reply.base {
             let version = Version(base).plus(append.events.len());
@@ -86,7 +84,7 @@ pub(super) async fn append(
         }
         let there = session.look(&statements.existing, &given).await?;
         if let Some(before) = there.before {
-            return Ok(before.answer(&given.mark));
+            return Ok(seen_before(before, &given.mark));
         }
         if !there.is_free(append) {
             return Ok(there.answer(append)?);
@@ -99,6 +97,15 @@ pub(super) async fn append(
     Err(trouble.unwrap_or_else(|| restless(store)).into())
 }
 
+/// The answer to a message that has come again.
+fn seen_before(before: Before, mark: &Mark<'_>) -> AppendAnswer {
+    match before.judge(mark.fingerprint.as_deref()) {
+        Accept::Refused { reason } => AppendAnswer::Refused { reason },
+        Accept::Differs => AppendAnswer::Differs,
+        _ => AppendAnswer::Duplicate,
+    }
+}
+
 async fn run(
     session: &mut impl Session,
     statements: &Statements,
@@ -106,7 +113,9 @@ async fn run(
     dispatches: &[&NewMessage],
     given: &Given<'_>,
 ) -> Result<Reply, Failure> {
-    session.append(statements.append(shape(session, append, dispatches)), given, undoes(append, dispatches)).await
+    session
+        .append(statements.append(shape(session, append, dispatches)), given, undoes(append, dispatches))
+        .await
 }
 
 fn shape<S: Session>(_: &S, append: &Append, dispatches: &[&NewMessage]) -> Shape {
@@ -125,7 +134,7 @@ fn distinct(dispatches: &[NewMessage]) -> Result<Vec<&NewMessage>, MessageError>
     let mut kept = Vec::with_capacity(dispatches.len());
     for message in dispatches {
         match message.id.map(|id| (id, first.insert(id, message))) {
-            Some((id, Some(earlier))) => same(id, message, &Existing::from(earlier))?,
+            Some((id, Some(earlier))) => compare(id, &Existing::from(earlier), message)?,
             _ => kept.push(message),
         }
     }
@@ -140,18 +149,11 @@ fn leave_out(
     let known: HashMap<MessageId, Existing> = known.into_iter().collect();
     for message in dispatches.iter() {
         if let Some((id, there)) = message.id.and_then(|id| known.get(&id).map(|there| (id, there))) {
-            same(id, message, there)?;
+            compare(id, there, message)?;
         }
     }
     dispatches.retain(|message| message.id.is_none_or(|id| !known.contains_key(&id)));
     Ok(())
-}
-
-fn same(id: MessageId, message: &NewMessage, there: &Existing) -> Result<(), MessageError> {
-    match message.differs_from(there) {
-        None => Ok(()),
-        Some(differs) => Err(MessageError::Conflict { id, differs }),
-    }
 }
 
 fn ids(dispatches: &[&NewMessage]) -> Vec<String> {

@@ -8,7 +8,7 @@ use tenure_core::outbox::{Body, NewMessage, shorten};
 use tokio_postgres::types::{ToSql, Type};
 use uuid::Uuid;
 
-use crate::outbox::{Batch, parts};
+use crate::outbox::{Batch, Before, parts};
 use crate::rows::Columns;
 
 /// Events as lists of columns, in the order of the statement's parameters.
@@ -143,31 +143,16 @@ pub(super) struct Reply {
 
 impl Reply {
     pub(super) fn read(row: &impl Columns) -> Result<Self, String> {
-        Ok(Self { base: row.number("base")?, position: row.number("position")?, before: Before::read(row)? })
+        Ok(Self { base: row.number("base")?, position: row.number("position")?, before: before(row)? })
     }
 }
 
 /// What the inbox says of the message already.
-pub(super) struct Before {
-    print: Option<String>,
-    refused: Option<String>,
-}
-
-impl Before {
-    fn read(row: &impl Columns) -> Result<Option<Self>, String> {
-        if row.number("seen")?.unwrap_or_default() == 0 {
-            return Ok(None);
-        }
-        Ok(Some(Self { print: row.text("fingerprint")?, refused: row.text("refused")? }))
+fn before(row: &impl Columns) -> Result<Option<Before>, String> {
+    if row.number("seen")?.unwrap_or_default() == 0 {
+        return Ok(None);
     }
-
-    /// The answer to the same message come again.
-    pub(super) fn answer(self, mark: &Mark<'_>) -> AppendAnswer {
-        match (self.print, mark.fingerprint.as_ref()) {
-            (Some(there), Some(now)) if there != *now => AppendAnswer::Differs,
-            _ => self.refused.map_or(AppendAnswer::Duplicate, |reason| AppendAnswer::Refused { reason }),
-        }
-    }
+    Ok(Some(Before { print: row.text("fingerprint")?, refused: row.text("refused")? }))
 }
 
 /// What there is when nothing was written.
@@ -192,7 +177,7 @@ impl There {
             events.push((Position(position), stream, Seen { id, version, kind, body }));
         }
         let actual = Version(first.number("actual")?.unwrap_or_default());
-        Ok(Self { actual, before: Before::read(first)?, events })
+        Ok(Self { actual, before: before(first)?, events })
     }
 
     /// Whether the append can still happen as far as the stream is concerned: nothing there speaks against it.
@@ -203,18 +188,18 @@ impl There {
         }
     }
 
-    /// The answer to an append that cannot happen: it has happened before, or the stream has moved.
+    /// The answer to an append that cannot happen: it has happened before, or the stream has moved, or an id is taken.
     pub(super) fn answer(self, append: &Append) -> Result<AppendAnswer, AppendProblem> {
-        if let Some((_, _, seen)) = self.events.iter().find(|(_, stream, _)| stream != append.stream.as_str()) {
-            return Err(AppendProblem::OtherContent { id: seen.id });
-        }
-        let last = self.events.last().map(|(position, _, seen)| (*position, seen.version));
-        let seen: Vec<Seen> = self.events.into_iter().map(|(_, _, seen)| seen).collect();
+        // An id that is taken in another stream is as good as none here.
+        let here = self.events.into_iter().filter(|(_, stream, _)| stream == append.stream.as_str());
+        let (places, seen): (Vec<Position>, Vec<Seen>) = here.map(|(place, _, seen)| (place, seen)).unzip();
         let same = same_events(append, &seen).map_err(|id| AppendProblem::OtherContent { id })?;
-        match last.filter(|_| same) {
-            Some((position, version)) => {
-                Ok(AppendAnswer::Appended(Appended { version, position: Some(position), repeated: true }))
-            }
+        match places.last().zip(seen.last()).filter(|_| same) {
+            Some((position, last)) => Ok(AppendAnswer::Appended(Appended {
+                version: last.version,
+                position: Some(*position),
+                repeated: true,
+            })),
             None => Ok(AppendAnswer::Conflict { actual: self.actual }),
         }
     }

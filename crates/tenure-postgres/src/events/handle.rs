@@ -15,7 +15,11 @@ use crate::store::PostgresStore;
 ///
 /// Events, dispatches and mark are there exactly if the transaction commits. Any answer but
 /// [`AppendAnswer::Appended`] has written nothing, and so has a problem with the append or with one of its dispatches: the
-/// transaction can go on. After an error of the store it is to be rolled back.
+/// transaction can go on. After an error of the store it is to be rolled back. (In isolation `repeatable read` or above, one
+/// who comes second gets a serialization failure instead of an answer, which is to be tried again.)
+///
+/// One statement, in one round trip; where others may write the same at the same moment (a mark, dispatches with ids,
+/// any version) a savepoint stands around it.
 ///
 /// **Append late, then commit.** From the append to the end of the transaction, readers of all streams wait at the first
 /// position that may be its own (they lose nothing, and go on at once when it ends). A transaction that has appended and is

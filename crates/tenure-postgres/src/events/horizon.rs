@@ -5,7 +5,8 @@
 //!
 //! **A writer** reads the sequence's next number `K` and takes a shared advisory lock of that number, which it keeps until
 //! its transaction ends; only then does it take positions. Numbers only rise, so none of its positions is below `K`. (The
-//! append fails when one is: someone has given the sequence a cache.)
+//! append fails when one is: someone has given the sequence a cache.) The number is asked of `pg_sequence_last_value`, which
+//! locks the sequence's page, and not read from the row, which shows a number up to 32 too high for a moment now and then.
 //!
 //! **A reader** asks three things, in this order:
 //!
@@ -89,7 +90,8 @@ impl Writer {
     }
 
     fn reason(&self) -> String {
-        let lasts = self.lasts.map(|lasts| format!(", open for {:.1} s", lasts.as_secs_f64())).unwrap_or_default();
+        let lasts =
+            self.lasts.map(|lasts| format!(", open for {:.1} s", lasts.as_secs_f64())).unwrap_or_default();
         let Some(pid) = self.pid else {
             let name = self.gid.as_deref().unwrap_or("not known");
             return format!(
@@ -98,7 +100,10 @@ impl Writer {
             );
         };
         let named = |what: &str, text: &Option<String>| {
-            text.as_ref().filter(|text| !text.is_empty()).map(|text| format!(", {what} `{text}`")).unwrap_or_default()
+            text.as_ref()
+                .filter(|text| !text.is_empty())
+                .map(|text| format!(", {what} `{text}`"))
+                .unwrap_or_default()
         };
         format!(
             "a transaction of server process {pid}{}{}{} has appended and has not ended{lasts}; see pg_stat_activity, and \

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tenure_core::StoreError;
 use tenure_core::event::{
     AllPage, Direction, Metadata, PAGE_MAX, Position, Recorded, StreamName, StreamPage, StreamRead, Version,
+    is_full,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
@@ -53,7 +54,7 @@ impl Shared {
         let mut events = self.recorded(rows)?;
         events.retain(|event| event.position.0 < horizon.limit);
         let last = events.last().map(|event| event.position);
-        let full = last.filter(|_| events.len() >= limit as usize);
+        let full = last.filter(|_| is_full(&events, limit));
         Ok(AllPage {
             events,
             read_to: full.unwrap_or_else(|| horizon.read_to(after)),
@@ -76,7 +77,9 @@ fn recorded(row: &Row) -> Result<Option<Recorded>, String> {
     let schema: i32 = row.try_get("schema_version").map_err(error)?;
     let headers = match row.text("headers")? {
         None => Default::default(),
-        Some(json) => serde_json::from_str(&json).map_err(|error| format!("headers at {position}: {error}"))?,
+        Some(json) => {
+            serde_json::from_str(&json).map_err(|error| format!("headers at {position}: {error}"))?
+        }
     };
     let metadata = Metadata {
         message_id: row.try_get::<_, Option<Id>>("message_id").map_err(error)?.map(|id| id.0.into()),

@@ -37,7 +37,11 @@ impl Session for Own<'_> {
         There::read(&rows).map_err(|message| corrupt(&self.0.label, message))
     }
 
-    async fn messages(&mut self, sql: &str, ids: &[String]) -> Result<Vec<(MessageId, Existing)>, StoreError> {
+    async fn messages(
+        &mut self,
+        sql: &str,
+        ids: &[String],
+    ) -> Result<Vec<(MessageId, Existing)>, StoreError> {
         let rows = self.0.run(sql, &[(&ids, Type::TEXT_ARRAY)]).await?;
         messages(&self.0.label, &rows)
     }
@@ -87,7 +91,11 @@ impl<C: GenericClient + Sync> Session for Joined<'_, C> {
         There::read(&rows).map_err(|message| corrupt(self.store, message))
     }
 
-    async fn messages(&mut self, sql: &str, ids: &[String]) -> Result<Vec<(MessageId, Existing)>, StoreError> {
+    async fn messages(
+        &mut self,
+        sql: &str,
+        ids: &[String],
+    ) -> Result<Vec<(MessageId, Existing)>, StoreError> {
         let rows = self.client.query_typed(sql, &[(&ids, Type::TEXT_ARRAY)]).await;
         messages(self.store, &rows.map_err(|error| store_error(self.store, error))?)
     }
@@ -117,10 +125,7 @@ pub(super) fn reply(store: &str, rows: &[impl Columns]) -> Result<Reply, Failure
     read.map_err(|message| Failure::Store(corrupt(store, message)))
 }
 
-pub(super) fn messages(
-    store: &str,
-    rows: &[impl Columns],
-) -> Result<Vec<(MessageId, Existing)>, StoreError> {
+pub(super) fn messages(store: &str, rows: &[impl Columns]) -> Result<Vec<(MessageId, Existing)>, StoreError> {
     let read = |row| {
         let id = Columns::text(row, "message_id").ok().flatten().and_then(|id| id.parse().ok());
         let id = id.ok_or_else(|| corrupt(store, "a message id that is none".into()))?;

@@ -104,7 +104,11 @@ impl Session for JoinedSqlx<'_> {
         There::read(&rows).map_err(|message| corrupt(self.store, message))
     }
 
-    async fn messages(&mut self, sql: &str, ids: &[String]) -> Result<Vec<(MessageId, Existing)>, StoreError> {
+    async fn messages(
+        &mut self,
+        sql: &str,
+        ids: &[String],
+    ) -> Result<Vec<(MessageId, Existing)>, StoreError> {
         let rows = sqlx::query(for_sqlx(sql))
             .bind(ids)
             .persistent(self.prepares)

@@ -12,9 +12,9 @@ use uuid::Uuid;
 
 use super::look::counted;
 use super::statements;
-use crate::wire::{Id, Loose, Stamp};
 use crate::error::store_error;
 use crate::store::{PostgresStore, Shared};
+use crate::wire::{Id, Loose, Stamp};
 use crate::writing::Params;
 
 #[async_trait]

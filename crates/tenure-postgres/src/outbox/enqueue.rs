@@ -375,7 +375,8 @@ impl Outbox {
     }
 }
 
-fn compare(id: MessageId, there: &Existing, message: &NewMessage) -> Result<(), MessageError> {
+/// Whether a message says what the one says that has its id.
+pub(crate) fn compare(id: MessageId, there: &Existing, message: &NewMessage) -> Result<(), MessageError> {
     match message.differs_from(there) {
         None => Ok(()),
         Some(differs) => Err(MessageError::Conflict { id, differs }),

@@ -350,13 +350,13 @@ impl Inbox {
 }
 
 /// What was noted of a message before.
-struct Before {
-    print: Option<String>,
-    refused: Option<String>,
+pub(crate) struct Before {
+    pub(crate) print: Option<String>,
+    pub(crate) refused: Option<String>,
 }
 
 impl Before {
-    fn judge(self, print: Option<&str>) -> Accept {
+    pub(crate) fn judge(self, print: Option<&str>) -> Accept {
         match (self.print.as_deref(), print) {
             (Some(there), Some(now)) if there != now => Accept::Differs,
             _ => self.refused.map_or(Accept::Duplicate, |reason| Accept::Refused { reason }),

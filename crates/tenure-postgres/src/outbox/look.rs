@@ -9,9 +9,9 @@ use tenure_core::outbox::{
 use tokio_postgres::types::Type;
 use tokio_postgres::{Error, Row};
 
-use crate::wire::{Anything, Id, Loose, Stamp};
 use crate::error::{store_error, unreachable};
 use crate::store::Shared;
+use crate::wire::{Anything, Id, Loose, Stamp};
 use crate::writing::Params;
 
 /// The largest payload that is carried along with its row, in bytes.

@@ -41,6 +41,8 @@ use tokio::time::timeout;
 
 pub(crate) use self::content::{Batch, existing, parts};
 pub use self::enqueue::Outbox;
+pub(crate) use self::enqueue::compare;
+pub(crate) use self::inbox::Before;
 pub use self::inbox::Inbox;
 pub(crate) use self::pool::OutboxPool;
 use crate::error::{store_error, unreachable};

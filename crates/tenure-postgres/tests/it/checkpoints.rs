@@ -118,7 +118,7 @@ async fn pgbouncer_a_checkpoint_moves_in_a_transaction_of_sqlx() {
     use sqlx::Connection as _;
     let Some(sandbox) = Sandbox::new(Mode::Pooled).await else { return };
     let store = sandbox.store().await;
-    let mut connection = sqlx::PgConnection::connect(&sandbox.url).await.unwrap();
+    let mut connection = sandbox.sqlx().await;
     let mut tx = connection.begin().await.unwrap();
     let checkpoints = store.checkpoints();
     assert_eq!(checkpoints.advance_in(&mut tx, None, &step(0, 4)).await.unwrap(), Advance::Advanced);

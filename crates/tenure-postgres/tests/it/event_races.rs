@@ -17,8 +17,11 @@ async fn of_many_writers_with_one_version_one_wins(mode: Mode) {
         let mut writers = Vec::new();
         for _ in 0..6 {
             let store = Arc::clone(&store);
-            let append = one("a", exact(version)).with_dispatches(vec![dispatch(fresh(), "1")]).with_mark(mark(fresh()));
-            writers.push(tokio::spawn(async move { store.append(&append, &Limits::default()).await.unwrap() }));
+            let append = one("a", exact(version))
+                .with_dispatches(vec![dispatch(fresh(), "1")])
+                .with_mark(mark(fresh()));
+            writers
+                .push(tokio::spawn(async move { store.append(&append, &Limits::default()).await.unwrap() }));
         }
         let mut won = 0;
         for writer in writers {

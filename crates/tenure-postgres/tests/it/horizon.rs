@@ -103,10 +103,11 @@ async fn a_transaction_that_appends_often_takes_one_lock() {
             appended(store.events().append_on(&user, &one("a", Expected::Any)).await.unwrap());
         }
         // The other one is that of the wake-up.
-        let sql = "SELECT count(DISTINCT (classid, objid)) FROM pg_locks WHERE locktype = 'advisory' AND pid = $1";
+        let sql =
+            "SELECT count(DISTINCT (classid, objid)) FROM pg_locks WHERE locktype = 'advisory' AND pid = $1";
         let locks: i64 = sandbox.superuser().await.query_one(sql, &[&pid]).await.unwrap().get(0);
         assert_eq!(locks, 2);
-        assert!(store.read_all(Position::START, 10).await.unwrap().stall.is_some());
+        assert!(store.read_all(Position::START, 100).await.unwrap().stall.is_some());
         user.batch_execute("COMMIT").await.unwrap();
     }
     assert_eq!(read(&store).await, (40, 40, 40));
@@ -125,8 +126,7 @@ async fn s32_transactions_that_did_not_append_hold_up_nobody() {
     .unwrap();
     appended(append(&store, &one("a", Expected::Any)).await);
     assert_eq!(read(&store).await, (1, 1, 1));
-    let max: String =
-        idle.query_typed_one("SHOW max_prepared_transactions", &[]).await.unwrap().get(0);
+    let max: String = idle.query_typed_one("SHOW max_prepared_transactions", &[]).await.unwrap().get(0);
     if max == "0" {
         say("max_prepared_transactions is 0: nothing was tried with prepared transactions");
         return;
@@ -144,7 +144,10 @@ async fn s32_transactions_that_did_not_append_hold_up_nobody() {
     client.batch_execute(&format!("PREPARE TRANSACTION '{name}ours'")).await.unwrap();
     let stall = store.read_all(Position::START, 10).await.unwrap().stall.expect("a stall");
     assert!(stall.reason.contains(&format!("`{name}ours`")) && stall.lasts.is_some(), "{stall:?}");
-    client.batch_execute(&format!("COMMIT PREPARED '{name}ours'; ROLLBACK PREPARED '{name}other'")).await.unwrap();
+    client
+        .batch_execute(&format!("COMMIT PREPARED '{name}ours'; ROLLBACK PREPARED '{name}other'"))
+        .await
+        .unwrap();
     assert_eq!(read(&store).await, (3, 3, 3));
 }
 
@@ -154,8 +157,10 @@ async fn s30_a_sequence_with_a_cache_is_refused_loudly() {
     let Some(sandbox) = Sandbox::new(Mode::Direct).await else { return };
     let mut options = sandbox.options();
     options.max_outbox_connections = 1;
-    let (one_session, other) =
-        (PostgresStore::connect(options.clone()).await.unwrap(), PostgresStore::connect(options).await.unwrap());
+    let (one_session, other) = (
+        PostgresStore::connect(options.clone()).await.unwrap(),
+        PostgresStore::connect(options).await.unwrap(),
+    );
     let (client, sequence) = (sandbox.superuser().await, sandbox.table("events_position_seq"));
     client.batch_execute(&format!("ALTER SEQUENCE {sequence} CACHE 50")).await.unwrap();
     let mut seen = BTreeSet::new();
@@ -167,7 +172,10 @@ async fn s30_a_sequence_with_a_cache_is_refused_loudly() {
                 appended(answer);
             }
             Err(AppendError::Store(error @ StoreError::Corrupt { .. })) => {
-                assert!(error.to_string().contains(&format!("ALTER SEQUENCE \"{sequence}\" CACHE 1")), "{error}");
+                assert!(
+                    error.to_string().contains(&format!("ALTER SEQUENCE \"{sequence}\" CACHE 1")),
+                    "{error}"
+                );
                 refused += 1;
             }
             Err(error) => panic!("{error}"),
@@ -184,6 +192,34 @@ async fn s30_a_sequence_with_a_cache_is_refused_loudly() {
     appended(other.events().append_on(&client, &one("b", Expected::NONE)).await.unwrap());
     let error = other.events().append_on(&client, &one("b", exact(1))).await.unwrap_err();
     assert!(matches!(error, AppendError::Store(StoreError::Corrupt { .. })), "{error}");
+}
+
+/// Numbers are taken all the time and never used: no append fails for it, and no reader is held up or goes too far.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s31_numbers_that_are_never_used_hold_up_nobody() {
+    let Some(sandbox) = Sandbox::new(Mode::Direct).await else { return };
+    let (store, burner) = (sandbox.store().await, sandbox.superuser().await);
+    let sql = format!(
+        "SELECT count(nextval('{}')) FROM generate_series(1, 20000)",
+        sandbox.table("events_position_seq")
+    );
+    let over = Arc::new(AtomicBool::new(false));
+    let burning = tokio::spawn({
+        let over = Arc::clone(&over);
+        async move {
+            while !over.load(Ordering::SeqCst) {
+                burner.batch_execute(&sql).await.unwrap();
+            }
+        }
+    });
+    let mut after = Position::START;
+    for _ in 0..300 {
+        let done = appended(append(&store, &one("a", Expected::Any)).await);
+        assert!(done.position > Some(after), "it was taken after the reader had gone past it");
+        after = store.read_all(after, 10).await.unwrap().read_to;
+    }
+    over.store(true, Ordering::SeqCst);
+    burning.await.unwrap();
 }
 
 /// Steps of two are as good as steps of one.
@@ -211,9 +247,15 @@ async fn s31_a_transaction_that_appended_may_not_be_idle_for_long() {
         row.get(0)
     };
     assert_eq!(APPEND_IDLE_MAX, Duration::from_secs(30));
-    for (set, becomes) in
-        [("0", "30s"), ("1h", "30s"), ("30001", "30s"), ("30s", "30s"), ("5s", "5s"), ("250ms", "250ms"), ("1d", "30s")]
-    {
+    for (set, becomes) in [
+        ("0", "30s"),
+        ("1h", "30s"),
+        ("30001", "30s"),
+        ("30s", "30s"),
+        ("5s", "5s"),
+        ("250ms", "250ms"),
+        ("1d", "30s"),
+    ] {
         let before = format!("SET idle_in_transaction_session_timeout = '{set}'; BEGIN");
         user.batch_execute(&before).await.unwrap();
         let shown = limit().await;
@@ -290,8 +332,15 @@ async fn s34_a_reader_among_writers_misses_nothing() {
     over.store(true, Ordering::SeqCst);
     let read = reader.await.unwrap();
     let sql = format!("SELECT position FROM {} ORDER BY position", sandbox.table("events"));
-    let there: Vec<Position> = sandbox.superuser().await.query(&sql, &[]).await.unwrap().iter()
-        .map(|row| Position(row.get(0))).collect();
+    let there: Vec<Position> = sandbox
+        .superuser()
+        .await
+        .query(&sql, &[])
+        .await
+        .unwrap()
+        .iter()
+        .map(|row| Position(row.get(0)))
+        .collect();
     assert!(there.len() > 200);
     assert_eq!(read, there);
 }

@@ -9,6 +9,7 @@
 mod checkpoints;
 mod connections;
 mod event_races;
+mod event_suite;
 mod events;
 mod evidence;
 mod fences;

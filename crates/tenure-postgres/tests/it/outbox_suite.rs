@@ -15,21 +15,21 @@ use tokio_postgres::Client;
 
 use crate::sandbox::{Mode, Sandbox};
 
-struct OutboxOnPostgres {
-    sandbox: Sandbox,
+pub(crate) struct OutboxOnPostgres {
+    pub(crate) sandbox: Sandbox,
     mode: Mode,
-    driver: Driver,
+    pub(crate) driver: Driver,
 }
 
 /// What a user's own program speaks to the server with.
 #[derive(Clone, Copy)]
-enum Driver {
+pub(crate) enum Driver {
     TokioPostgres,
     #[cfg(feature = "sqlx")]
     Sqlx,
 }
 
-async fn backend(mode: Mode, driver: Driver) -> Option<OutboxOnPostgres> {
+pub(crate) async fn backend(mode: Mode, driver: Driver) -> Option<OutboxOnPostgres> {
     let sandbox = Sandbox::new(mode).await?;
     let effects = sandbox.table("effects");
     let sql = format!("CREATE TABLE {effects} (id bigint GENERATED ALWAYS AS IDENTITY, effect text)");
@@ -98,7 +98,7 @@ impl OutboxBackend for OutboxOnPostgres {
                 Box::new(Plain { client, outbox, inbox, apply })
             }
             #[cfg(feature = "sqlx")]
-            Driver::Sqlx => Box::new(with_sqlx::begin(&self.sandbox.url, outbox, inbox, apply).await),
+            Driver::Sqlx => Box::new(with_sqlx::begin(&self.sandbox, outbox, inbox, apply).await),
         }
     }
 
@@ -166,7 +166,7 @@ impl OutboxBackend for OutboxOnPostgres {
     }
 }
 
-fn micros(at: SystemTime) -> StoreTime {
+pub(crate) fn micros(at: SystemTime) -> StoreTime {
     let since = at.duration_since(UNIX_EPOCH).expect("a time after 1970");
     StoreTime::from_micros(since.as_micros() as i64)
 }
@@ -223,7 +223,7 @@ impl UserTransaction for Plain {
 
 #[cfg(feature = "sqlx")]
 mod with_sqlx {
-    use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
+    use sqlx::{AssertSqlSafe, PgConnection};
 
     use super::*;
 
@@ -235,11 +235,8 @@ mod with_sqlx {
         apply: String,
     }
 
-    pub(super) async fn begin(url: &str, outbox: Outbox, inbox: Inbox, apply: String) -> WithSqlx {
-        let options: sqlx::postgres::PgConnectOptions = url.parse().expect("a URL");
-        // PgBouncer refuses this start-up parameter of sqlx unless it is told otherwise.
-        let options = options.extra_float_digits(None);
-        let mut connection = PgConnection::connect_with(&options).await.expect("a connection");
+    pub(super) async fn begin(sandbox: &Sandbox, outbox: Outbox, inbox: Inbox, apply: String) -> WithSqlx {
+        let mut connection = sandbox.sqlx().await;
         sqlx::raw_sql("BEGIN").execute(&mut connection).await.expect("a transaction");
         WithSqlx { connection, outbox, inbox, apply }
     }

@@ -68,6 +68,14 @@ impl Sandbox {
         connect(&self.url).await
     }
 
+    /// The same with sqlx.
+    #[cfg(feature = "sqlx")]
+    pub(crate) async fn sqlx(&self) -> sqlx::PgConnection {
+        let options: sqlx::postgres::PgConnectOptions = self.url.parse().expect("a URL");
+        // PgBouncer refuses this start-up parameter of sqlx unless it is told otherwise.
+        sqlx::ConnectOptions::connect(&options.extra_float_digits(None)).await.expect("a connection")
+    }
+
     /// A connection past any pooler.
     pub(crate) async fn superuser(&self) -> Client {
         connect(&self.direct).await

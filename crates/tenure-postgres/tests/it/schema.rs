@@ -206,10 +206,7 @@ async fn s39_a_schema_of_an_earlier_version_is_brought_up_to_date() {
         let (first, second) = script.split_at(script.find(next).expect("a further migration"));
         client.batch_execute(first).await.unwrap();
         let older = store.verify_schema().await.unwrap_err();
-        assert!(
-            matches!(older, StoreError::SchemaOlder { found, known: 3, .. } if found == from),
-            "{older}"
-        );
+        assert!(matches!(older, StoreError::SchemaOlder { found, known: 3, .. } if found == from), "{older}");
         let grant = store.try_acquire(&claim("job", std::time::Duration::from_secs(60))).await.unwrap();
         crate::sandbox::granted(grant);
         if by_script {

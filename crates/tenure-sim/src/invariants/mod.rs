@@ -1,37 +1,49 @@
 //! What must hold after every step, one file each. The names are those of the catalogue of failures.
 
+mod append_atomic;
 mod attempt_tried_once;
 mod attempts_append_only;
 mod audit_complete;
 mod bounded_retries;
+mod checkpoint_never_skips;
 mod dispatch_only_if_committed;
 mod effect_at_most_once;
+mod entity_effect_once;
 mod every_row_terminal_or_scheduled;
+mod expected_version_holds;
 mod history_complete;
 mod lease_changed_only_by_term;
 mod no_stale_record_accepted;
 mod no_stale_write_accepted;
 mod one_believer_within_drift;
 mod per_source_order;
+mod projection_effect_once;
 mod state_never_backwards;
+mod stream_versions_without_gaps;
 mod token_monotonic;
 
 use std::fmt;
 
+pub use append_atomic::AppendAtomic;
 pub use attempt_tried_once::AttemptTriedOnce;
 pub use attempts_append_only::AttemptsAppendOnly;
 pub use audit_complete::AuditComplete;
 pub use bounded_retries::BoundedRetries;
+pub use checkpoint_never_skips::CheckpointNeverSkips;
 pub use dispatch_only_if_committed::DispatchOnlyIfCommitted;
 pub use effect_at_most_once::EffectAtMostOnce;
+pub use entity_effect_once::EntityEffectOnce;
 pub use every_row_terminal_or_scheduled::EveryRowTerminalOrScheduled;
+pub use expected_version_holds::ExpectedVersionHolds;
 pub use history_complete::HistoryComplete;
 pub use lease_changed_only_by_term::LeaseChangedOnlyByTerm;
 pub use no_stale_record_accepted::NoStaleRecordAccepted;
 pub use no_stale_write_accepted::NoStaleWriteAccepted;
 pub use one_believer_within_drift::OneBelieverWithinDrift;
 pub use per_source_order::PerSourceOrder;
+pub use projection_effect_once::ProjectionEffectOnce;
 pub use state_never_backwards::StateNeverBackwards;
+pub use stream_versions_without_gaps::StreamVersionsWithoutGaps;
 pub use token_monotonic::TokenMonotonic;
 
 use crate::oracle::Moment;
@@ -63,5 +75,17 @@ pub fn all() -> Vec<Box<dyn Invariant>> {
         Box::<EveryRowTerminalOrScheduled>::default(),
         Box::<BoundedRetries>::default(),
         Box::<AuditComplete>::default(),
+    ]
+}
+
+/// Every invariant of events, entities and subscriptions.
+pub fn of_events() -> Vec<Box<dyn Invariant>> {
+    vec![
+        Box::<ExpectedVersionHolds>::default(),
+        Box::<StreamVersionsWithoutGaps>::default(),
+        Box::<AppendAtomic>::default(),
+        Box::<EntityEffectOnce>::default(),
+        Box::<CheckpointNeverSkips>::default(),
+        Box::<ProjectionEffectOnce>::default(),
     ]
 }

@@ -1,5 +1,6 @@
 //! The plan of a world: everything that a seed decides before the first step.
 
+mod events;
 mod outbox;
 
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use fastrand::Rng;
 use tenure_core::lease::{LeaseSettings, PresenceSettings};
 
+pub(crate) use events::{EventsPlan, SubscriptionPlan, Writing};
 pub(crate) use outbox::{OutboxPlan, RelayPlan, Traffic, Wakeups};
 
 use crate::actor::Patience;

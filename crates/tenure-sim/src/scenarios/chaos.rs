@@ -2,8 +2,10 @@
 //!
 //! The storm is about safety: the oracle judges every step of it. The calm is about liveness: once faults have ended
 //! someone holds the lease within a bound, a resignation and a crash are followed by a successor within theirs, and every
-//! committed message that is neither dead nor discarded has taken effect.
+//! committed message that is neither dead nor discarded has taken effect. The world of events has a storm and a calm of its
+//! own.
 
+mod events;
 mod outbox;
 
 use std::time::Duration;
@@ -22,8 +24,16 @@ const SLACK: Duration = Duration::from_millis(1500);
 /// Longer than the rest of the run.
 const FOR_GOOD: Duration = Duration::from_secs(600);
 
-/// Runs the chaos of one seed.
+/// Runs the chaos of one seed: that of leases and the outbox, then that of events.
 pub fn run(seed: u64) -> Result<Report, Failure> {
+    let mut report = leases(seed)?;
+    let events = events::run(seed)?;
+    report.tally.events = events.tally;
+    report.trace_hash ^= events.trace_hash.rotate_left(1);
+    Ok(report)
+}
+
+fn leases(seed: u64) -> Result<Report, Failure> {
     let plan = Plan::chaos(seed);
     let mut world = World::new(&plan, Oracle::new());
     world.run_for(plan.storm)?;

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::AddAssign;
 
+use crate::events::EventTally;
+
 /// Numbers of one run, or of many.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -56,6 +58,8 @@ pub struct Tally {
     pub blows: u64,
     /// Steps of the world.
     pub steps: u64,
+    /// What the world of events has seen.
+    pub events: EventTally,
 }
 
 impl AddAssign for Tally {
@@ -85,6 +89,7 @@ impl AddAssign for Tally {
         self.records_refused += other.records_refused;
         self.blows += other.blows;
         self.steps += other.steps;
+        self.events += other.events;
     }
 }
 
@@ -105,6 +110,7 @@ impl fmt::Display for Tally {
         let Self { committed, deliveries, effects, attempts, dead, steered, swept, .. } = self;
         write!(f, "messages {committed} committed, {deliveries} deliveries, {effects} effects, ")?;
         write!(f, "{attempts} attempts, {dead} dead, {steered} steered, {swept} swept; ")?;
-        write!(f, "records {} in, {} refused", self.records_accepted, self.records_refused)
+        writeln!(f, "records {} in, {} refused", self.records_accepted, self.records_refused)?;
+        self.events.fmt(f)
     }
 }

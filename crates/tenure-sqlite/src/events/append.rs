@@ -171,15 +171,14 @@ impl Appending<'_> {
         if let Some(mark) = &append.mark {
             self.mark(mark)?;
         }
-        let (events, dispatches) = decide::written(append);
-        let version = follows.plus(events.len());
-        let position = self.insert(events, follows)?;
+        let version = follows.plus(append.events.len());
+        let position = self.insert(&append.events, follows)?;
         if position.is_some() {
             let mut statement = self.connection.prepare_cached(&self.statements.events.stream_write)?;
             statement.execute(params![append.stream.as_str(), version.0])?;
         }
-        if !dispatches.is_empty() {
-            insert_all(self.connection, &self.statements.outbox, dispatches, self.now)?;
+        if !append.dispatches.is_empty() {
+            insert_all(self.connection, &self.statements.outbox, &append.dispatches, self.now)?;
         }
         Ok(AppendAnswer::Appended(Appended { version, position, repeated: false }))
     }

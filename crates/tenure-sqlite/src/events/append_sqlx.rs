@@ -128,17 +128,16 @@ impl Appending<'_> {
         if let Some(mark) = &append.mark {
             self.mark(transaction, mark).await?;
         }
-        let (events, dispatches) = decide::written(append);
-        let version = follows.plus(events.len());
-        let position = self.insert(transaction, events, follows).await?;
+        let version = follows.plus(append.events.len());
+        let position = self.insert(transaction, &append.events, follows).await?;
         if position.is_some() {
             let query = sqlx::query(for_sqlx(&statements.stream_write)).bind(stream.to_owned());
             query.bind(version.0).execute(&mut *transaction).await.map_err(from_sqlx)?;
         }
-        if !dispatches.is_empty() {
+        if !append.dispatches.is_empty() {
             let Inner { label, statements, clocks } = self.inner;
             let outbox = Outbox::new(label.clone(), statements.clone(), clocks.clone());
-            outbox.insert_all_sqlx(transaction, dispatches).await?;
+            outbox.insert_all_sqlx(transaction, &append.dispatches).await?;
         }
         Ok(AppendAnswer::Appended(Appended { version, position, repeated: false }))
     }

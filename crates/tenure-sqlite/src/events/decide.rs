@@ -4,10 +4,9 @@ use std::collections::HashSet;
 
 use tenure_core::contract::AppendError;
 use tenure_core::event::{
-    Append, AppendAnswer, AppendProblem, Appended, Expected, Seen, StreamName, Version, same_events,
+    Append, AppendAnswer, AppendProblem, Appended, Expected, Position, Seen, StreamName, Version, same_events,
 };
-use tenure_core::event::{NewEvent, Position};
-use tenure_core::outbox::{Accept, MessageError, NewMessage};
+use tenure_core::outbox::{Accept, MessageError};
 
 use crate::error::Fault;
 use crate::outbox::Unsent;
@@ -65,21 +64,12 @@ pub(super) struct Standing {
     pub(super) seen: Seen,
 }
 
-/// What is written of an append: of one whose message is refused, nothing but the refusal.
-pub(super) fn written(append: &Append) -> (&[NewEvent], &[NewMessage]) {
-    match &append.mark {
-        Some(mark) if mark.refused.is_some() => (&[], &[]),
-        _ => (&append.events, &append.dispatches),
-    }
-}
-
 /// The ids whose events must not be there yet, as an array of JSON. None where the stream's version tells it.
 pub(super) fn ids_to_know(append: &Append) -> Option<String> {
-    let (events, _) = written(append);
-    if append.expected != Expected::Any || events.is_empty() {
+    if append.expected != Expected::Any || append.events.is_empty() {
         return None;
     }
-    let ids: Vec<_> = events.iter().map(|event| format!("\"{}\"", event.id)).collect();
+    let ids: Vec<_> = append.events.iter().map(|event| format!("\"{}\"", event.id)).collect();
     Some(format!("[{}]", ids.join(",")))
 }
 

@@ -1,7 +1,9 @@
 //! Reading events, by one snapshot each.
 
 use rusqlite::{OptionalExtension, Params, params};
-use tenure_core::event::{AllPage, Direction, PAGE_MAX, Position, Recorded, StreamPage, StreamRead};
+use tenure_core::event::{
+    AllPage, Direction, PAGE_BYTES, PAGE_MAX, Position, Recorded, StreamPage, StreamRead, is_full,
+};
 
 use super::{decide, rows};
 use crate::error::Fault;
@@ -33,16 +35,20 @@ pub(super) fn all(snapshot: &Snapshot<'_>, after: Position, limit: u32) -> Resul
     let events = events(snapshot, &statements.all, params![after.0, limit])?;
     let last = events.last().map(|event| event.position);
     let head = Position(given.unwrap_or(0)).max(last.unwrap_or_default());
-    let full = last.filter(|_| events.len() >= limit as usize);
+    let full = last.filter(|_| is_full(&events, limit));
     Ok(AllPage { events, read_to: full.unwrap_or(head), head, stall: None })
 }
 
 fn events(snapshot: &Snapshot<'_>, statement: &str, parameters: impl Params) -> Result<Vec<Recorded>, Fault> {
     let mut statement = snapshot.prepare(statement)?;
     let mut found = statement.query(parameters)?;
-    let mut events = Vec::new();
-    while let Some(row) = found.next()? {
-        events.push(rows::recorded(row)?);
+    let (mut events, mut bytes) = (Vec::new(), 0);
+    while bytes < PAGE_BYTES
+        && let Some(row) = found.next()?
+    {
+        let event = rows::recorded(row)?;
+        bytes += event.body.as_bytes().len();
+        events.push(event);
     }
     Ok(events)
 }

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod append;
+mod append_in;
 #[cfg(feature = "sqlx")]
 mod append_sqlx;
 mod backend;
@@ -15,6 +16,7 @@ mod event_conformance;
 mod event_read;
 mod events;
 mod fence;
+mod idle;
 mod inbox;
 mod look;
 mod opening;

@@ -155,10 +155,13 @@ async fn catch_up<B: Behaviour>(
             let (stream, known, actual) = (stream.clone(), entity.version, found.version);
             return Err(PlanError::Ahead { stream, known, actual }.into());
         }
-        let whole = found.events.len() < page as usize;
+        let before = entity.version;
         entity = replay(entity, &found.events)?;
-        if whole {
+        if entity.version >= found.version {
             return Ok(entity);
+        }
+        if entity.version == before {
+            return Err(PlanError::Gap { stream: stream.clone(), before, found: found.version }.into());
         }
     }
 }

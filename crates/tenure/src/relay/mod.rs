@@ -46,8 +46,8 @@ use std::time::Duration;
 
 use tenure_core::contract::{OutboxStore, Sink};
 use tenure_core::id::NodeName;
-use tenure_core::lease::SettingsError;
-use tenure_core::outbox::{InboxSettings, RelaySettings, Retention};
+use tenure_core::lease::{Fence, SettingsError};
+use tenure_core::outbox::{InboxSettings, Recorded, RelaySettings, Retention};
 use tokio::sync::Notify;
 
 use self::office::{Ended, Office};
@@ -70,6 +70,15 @@ pub enum RelayError {
     /// The lease could not be had, and waiting would not mend it.
     #[error(transparent)]
     Lease(#[from] LeaseError),
+    /// The store of the outbox does not know the lease.
+    #[error(
+        "the store of the outbox refuses {fence}, although the lease is held: it is kept in another store. Take the \
+         relay's lease from the database of its outbox, or everything would be delivered again and again"
+    )]
+    ForeignLease {
+        /// What the relay would have to carry.
+        fence: Fence,
+    },
     /// Nothing can be delivered to the sink any more.
     #[error("nothing more can be delivered: {reason}")]
     SinkGone {
@@ -166,6 +175,7 @@ impl Relay {
             self.shared.gauge.role(Role::Standby);
             tracing::info!(lease = %lease.name(), "the relay stands by until its lease is free");
             let Some(fence) = lease.acquire_when_free(stop).await? else { return Ok(()) };
+            self.check_home(lease, &fence).await?;
             self.shared.gauge.role(Role::Leading { term: fence.term.get() });
             tracing::info!(%fence, "the relay is in office");
             match self.office(Some((lease.clone(), fence.clone()))).run(stop).await {
@@ -199,7 +209,19 @@ impl Relay {
         }
     }
 
-    fn office(&self, seat: Option<(Lease, tenure_core::lease::Fence)>) -> Office {
+    /// Whether the outbox knows the lease: nothing may be delivered that could never be recorded.
+    async fn check_home(&self, lease: &Lease, fence: &Fence) -> Result<(), RelayError> {
+        let answer = self.shared.store.record(Some(fence), &self.shared.node, &[]).await;
+        // A store that is away is ridden out in office; a lease that was lost meanwhile is noticed there.
+        if matches!(answer, Ok(Recorded::Fenced)) && lease.check_alive() {
+            // Who asks later gets the same answer; until then others may have it.
+            let _ = lease.release().await;
+            return Err(RelayError::ForeignLease { fence: fence.clone() });
+        }
+        Ok(())
+    }
+
+    fn office(&self, seat: Option<(Lease, Fence)>) -> Office {
         Office::new(self.shared.clone(), seat, self.retention.clone())
     }
 }

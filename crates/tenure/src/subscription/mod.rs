@@ -74,6 +74,15 @@ pub enum SubscriptionError {
     /// The lease could not be had, and waiting would not mend it.
     #[error(transparent)]
     Lease(#[from] LeaseError),
+    /// The store of the checkpoint does not know the lease.
+    #[error(
+        "the store of the checkpoint refuses {fence}, although the lease is held: it is kept in another store. Take the \
+         subscription's lease from the database of its checkpoint, or events would be handled again and again"
+    )]
+    ForeignLease {
+        /// What the reader would have to carry.
+        fence: Fence,
+    },
     /// The checkpoint is ahead of the store: an operator has to decide.
     #[error(transparent)]
     Lost(#[from] Lost),
@@ -147,6 +156,13 @@ impl Subscription {
                         tracing::warn!(%fence, %error, "a subscription's lease was not given back; its ttl will end it");
                     }
                     return Ok(());
+                }
+                (Ended::Foreign(fence), seat) => {
+                    if let Some((lease, _)) = seat {
+                        // Who asks later gets the same answer; until then others may have it.
+                        let _ = lease.release().await;
+                    }
+                    return Err(SubscriptionError::ForeignLease { fence });
                 }
                 (Ended::Deposed, _) => tracing::warn!(subscription = %name, "the reader is out of office"),
                 (Ended::Moved(lost), seat) => {

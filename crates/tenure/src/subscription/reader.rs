@@ -36,6 +36,8 @@ pub(super) enum Ended {
     Deposed,
     /// Someone else moved the checkpoint.
     Moved(Lost),
+    /// The store of the checkpoint does not know the lease.
+    Foreign(Fence),
 }
 
 pub(super) struct Reader {
@@ -60,6 +62,9 @@ impl Reader {
     pub(super) async fn run(mut self, stop: &Stop) -> Result<Ended, Lost> {
         self.shared.events.hub().start();
         let Some(checkpoint) = self.checkpoint(stop).await else { return Ok(self.ended(stop)) };
+        if let Some(fence) = self.is_foreign(checkpoint).await {
+            return Ok(Ended::Foreign(fence));
+        }
         let (name, settings) = (self.shared.name.clone(), self.shared.settings.clone());
         let mut cursor = Cursor::new(name, settings, checkpoint, SteadyClock.now());
         self.shared.gauge.change(|status| {
@@ -77,6 +82,15 @@ impl Reader {
             Ok(Ended::Stopped) => self.last_step(cursor).await,
             Ok(ended) => Ok(ended),
         }
+    }
+
+    /// Whether the checkpoint's store refuses a fence that is held: nothing may be handled that could never be saved. A
+    /// step that leads nowhere tells.
+    async fn is_foreign(&self, at: Position) -> Option<Fence> {
+        let (lease, fence) = self.seat.as_ref()?;
+        let step = Step { name: self.shared.name.clone(), from: at, to: at, parked: Vec::new() };
+        let refused = matches!(self.advance(&step).await, Ok(Advance::Fenced)) && lease.check_alive();
+        refused.then(|| fence.clone())
     }
 
     fn ended(&self, stop: &Stop) -> Ended {

@@ -503,3 +503,17 @@ async fn a_sink_that_takes_batches_gets_them_in_order() {
     assert_eq!(order, names);
     assert_eq!(relay.status().transient, 1);
 }
+
+#[tokio::test]
+async fn s41_a_lease_of_another_store_is_refused_before_anything_is_delivered() {
+    let (here, elsewhere) = (crate::bank::database(), crate::bank::database());
+    here.outbox().enqueue(&[NewMessage::json("t", "k", "{}")], &Limits::default()).await.unwrap();
+    let sink = Scripted::new(|_, _| Act::Say(Verdict::Accepted));
+    let node = local_node(Some("n")).unwrap();
+    let lease =
+        Leases::new(elsewhere.leases(), node.clone()).lease("outbox", LeaseSettings::default()).unwrap();
+    let relay = Relay::new(here.outbox(), sink.clone(), node.name, RelaySettings::default()).unwrap();
+    let error = relay.exclusive(lease).run(&Stop::new()).await.unwrap_err().to_string();
+    assert!(error.contains("kept in another store"), "{error}");
+    assert!(sink.seen.lock().unwrap().is_empty());
+}

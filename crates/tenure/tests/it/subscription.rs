@@ -260,6 +260,18 @@ async fn a2_of_two_readers_one_works_and_the_other_takes_over() {
     assert_eq!((first.seen(), second.seen()), (vec!["A".into(), "B".into()], vec!["C".to_owned()]));
 }
 
+#[tokio::test]
+async fn a_lease_of_another_store_is_refused_before_anything_is_handled() {
+    let (here, elsewhere) = (database(), database());
+    append(&here, &["A"]).await;
+    let leases = Leases::new(elsewhere.leases(), local_node(Some("n")).unwrap());
+    let lease = leases.lease("subscription/sub", LeaseSettings::default()).unwrap();
+    let notes = Notes::failing(0);
+    let running = run(subscription(&here, each(&notes), quick()).exclusive(lease));
+    let error = running.task.await.unwrap().unwrap_err().to_string();
+    assert!(error.contains("kept in another store") && notes.seen().is_empty(), "{error}");
+}
+
 /// Counts, in the transaction that moves the checkpoint: here, under one lock.
 #[derive(Debug)]
 struct Counting {

@@ -46,7 +46,7 @@ pub(crate) trait Producer: Send + 'static {
 pub(crate) const BUSINESS: &str = "INSERT INTO orders (customer, total) VALUES ($1, $2)";
 
 /// The payload: about a hundred bytes, as a small order would be, and the same for every contestant.
-#[derive(Debug, Clone, Serialize, Deserialize, riverqueue::JobArgs)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, riverqueue::JobArgs)]
 #[river(kind = "order")]
 pub(crate) struct Order {
     pub(crate) order: u64,
@@ -56,7 +56,7 @@ pub(crate) struct Order {
     pub(crate) note: String,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Line {
     pub(crate) sku: String,
     pub(crate) n: u32,

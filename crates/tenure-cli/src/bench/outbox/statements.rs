@@ -25,11 +25,11 @@ pub(super) mod postgres {
         CREATE TABLE bare_outbox (LIKE tenure_outbox INCLUDING ALL); \
         CREATE TABLE bare_events (LIKE tenure_events INCLUDING ALL)";
     /// Both rows in one statement and so in one transaction and one round trip.
-    pub(crate) const BY_HAND: &str = "WITH happened AS (INSERT INTO bare_events (stream, version, event_id, type, schema_version, payload) \
-            VALUES ($1, $2, gen_random_uuid(), 'OrderPlaced', 1, $3)) \
+    pub(crate) const BY_HAND: &str = "WITH happened AS (INSERT INTO bare_events (stream, version, event_id, type, schema_version, any_version, payload) \
+            VALUES ($1, $2, gen_random_uuid(), 'OrderPlaced', 1, false, $3)) \
         INSERT INTO bare_outbox (source, source_seq, topic, type, payload) VALUES ($1, $2, 'orders', 'ShipOrder', $3)";
-    pub(crate) const FILL_EVENTS: &str = "INSERT INTO tenure_events (stream, version, event_id, type, schema_version, payload) \
-        SELECT 'kept-' || $1::bigint || '-' || (i / 100), i % 100 + 1, gen_random_uuid(), 'OrderPlaced', 1, $3::text \
+    pub(crate) const FILL_EVENTS: &str = "INSERT INTO tenure_events (stream, version, event_id, type, schema_version, any_version, payload) \
+        SELECT 'kept-' || $1::bigint || '-' || (i / 100), i % 100 + 1, gen_random_uuid(), 'OrderPlaced', 1, false, $3::text \
         FROM generate_series(0, $2::bigint - 1) AS i";
     pub(crate) const FILL_STREAMS: &str = "INSERT INTO tenure_streams (stream, version) \
         SELECT stream, max(version) FROM tenure_events GROUP BY stream ON CONFLICT DO NOTHING";

@@ -4,7 +4,8 @@ use std::ops::Bound;
 
 use super::EventTables;
 use crate::event::{
-    AllPage, Direction, PAGE_MAX, Position, Recorded, Stall, StreamPage, StreamRead, Version,
+    AllPage, Direction, PAGE_BYTES, PAGE_MAX, Position, Recorded, Stall, StreamPage, StreamRead, Version,
+    is_full,
 };
 
 impl EventTables {
@@ -12,15 +13,14 @@ impl EventTables {
     pub fn read_stream(&self, read: &StreamRead) -> StreamPage {
         let positions = self.streams.get(&read.stream).map_or(&[][..], Vec::as_slice);
         let event = |position: &Position| self.rows.get(position).cloned();
-        let limit = read.limit.clamp(1, PAGE_MAX) as usize;
         let events = match read.direction {
             Direction::Forward => {
                 let skipped = place(read.from.map_or(0, |from| from.0.saturating_sub(1)), positions.len());
-                positions[skipped..].iter().filter_map(event).take(limit).collect()
+                page(positions[skipped..].iter().filter_map(event), read.limit)
             }
             Direction::Backward => {
                 let last = place(read.from.map_or(i64::MAX, |from| from.0), positions.len());
-                positions[..last].iter().rev().filter_map(event).take(limit).collect()
+                page(positions[..last].iter().rev().filter_map(event), read.limit)
             }
         };
         StreamPage { events, version: Version::NONE.plus(positions.len()) }
@@ -28,18 +28,12 @@ impl EventTables {
 
     /// Reads all streams after a position, up to the first one that an open transaction has taken.
     pub fn read_all(&self, after: Position, limit: u32) -> AllPage {
-        let (head, limit) = (self.head(), limit.clamp(1, PAGE_MAX) as usize);
+        let head = self.head();
         // What is proven: nothing below may still appear.
         let proven = self.open.values().min().map_or(head, |first| Position(first.0 - 1));
-        let events: Vec<Recorded> = self
-            .rows
-            .range((Bound::Excluded(after), Bound::Unbounded))
-            .map(|(_, event)| event)
-            .take_while(|event| event.position <= proven)
-            .take(limit)
-            .cloned()
-            .collect();
-        let full = events.last().filter(|_| events.len() == limit).map(|event| event.position);
+        let rest = self.rows.range((Bound::Excluded(after), Bound::Unbounded)).map(|(_, event)| event);
+        let events = page(rest.take_while(|event| event.position <= proven).cloned(), limit);
+        let full = events.last().filter(|_| is_full(&events, limit)).map(|event| event.position);
         // Who is ahead of the store is told so by a lower place than its own.
         let to_the_end = if head < after { head } else { proven.max(after) };
         let stall = (full.is_none() && proven < head).then(|| Stall {
@@ -49,6 +43,17 @@ impl EventTables {
         });
         AllPage { events, read_to: full.unwrap_or(to_the_end), head, stall }
     }
+}
+
+/// As many as a page takes.
+fn page(events: impl Iterator<Item = Recorded>, limit: u32) -> Vec<Recorded> {
+    let mut bytes = 0;
+    let fits = |event: &Recorded| {
+        let before = bytes;
+        bytes += event.body.as_bytes().len();
+        before < PAGE_BYTES
+    };
+    events.take(limit.clamp(1, PAGE_MAX) as usize).take_while(fits).collect()
 }
 
 /// A version as a place in a list of so many.
