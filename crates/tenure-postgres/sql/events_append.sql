@@ -73,6 +73,13 @@ held AS MATERIALIZED (
     -- if any events
     AND NOT EXISTS (SELECT 1 FROM again)
     -- end
+    -- What cannot follow takes no lock: in the user's transaction it would hold up readers until that ends.
+    -- if none events joined
+    AND NOT EXISTS (SELECT 1 FROM {streams} WHERE stream = $1)
+    -- end
+    -- if exact events joined
+    AND EXISTS (SELECT 1 FROM {streams} WHERE stream = $1 AND version = $2)
+    -- end
 ),
 -- The stream's row, locked, and moved if it has the version that is expected: whoever else writes to the stream waits
 -- here, and finds it moved.

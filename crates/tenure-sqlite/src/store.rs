@@ -49,6 +49,8 @@ pub(crate) struct Shared {
     pub(crate) files: Arc<Files>,
     pub(crate) own_writes: Arc<OwnWrites>,
     pub(crate) bells: Arc<Bells>,
+    /// Appends that wait for the writing connection.
+    pub(crate) appends: crate::events::Line,
     busy_timeout: Duration,
     presence: FilePresence,
 }
@@ -89,6 +91,7 @@ impl SqliteStore {
             files,
             own_writes,
             bells,
+            appends: crate::events::Line::default(),
             busy_timeout: options.busy_timeout,
             presence,
         };

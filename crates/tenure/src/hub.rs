@@ -32,6 +32,17 @@ struct Shared {
     works: AtomicBool,
 }
 
+impl Shared {
+    /// Says whether hints are wanted, by what is so at this moment: under the channel's lock, so that nothing older is
+    /// said after it.
+    fn tell(&self) {
+        self.wanted.send_if_modified(|wanted| {
+            let now = self.asleep.load(Ordering::SeqCst) > 0;
+            std::mem::replace(wanted, now) != now
+        });
+    }
+}
+
 impl Hub {
     pub(crate) fn new(store: Arc<dyn EventStore>) -> Self {
         let (wanted, _) = watch::channel(false);
@@ -61,9 +72,8 @@ impl Hub {
         let hint = self.shared.hint.notified();
         let mut sleeper = Sleeper { hub: self, hint: Box::pin(hint) };
         sleeper.hint.as_mut().enable();
-        if self.shared.asleep.fetch_add(1, Ordering::SeqCst) == 0 {
-            self.shared.wanted.send_replace(true);
-        }
+        self.shared.asleep.fetch_add(1, Ordering::SeqCst);
+        self.shared.tell();
         sleeper
     }
 }
@@ -89,9 +99,8 @@ impl Sleeper<'_> {
 
 impl Drop for Sleeper<'_> {
     fn drop(&mut self) {
-        if self.hub.shared.asleep.fetch_sub(1, Ordering::SeqCst) == 1 {
-            self.hub.shared.wanted.send_replace(self.hub.shared.asleep.load(Ordering::SeqCst) > 0);
-        }
+        self.hub.shared.asleep.fetch_sub(1, Ordering::SeqCst);
+        self.hub.shared.tell();
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tenure::HandleError;
 use tenure::entity::{Dispatch, Process, Reaction, Rejection};
 use tenure::event::{Recorded, Types};
 
@@ -137,19 +138,25 @@ impl Process for Loan {
 }
 
 /// Which loan an event of a book or a desk concerns, and what that loan is told.
-pub fn route(event: &Recorded) -> Option<(String, LoanCommand)> {
+///
+/// An event that cannot be read is an error: were it passed over, its loan would wait for ever.
+pub fn route(event: &Recorded) -> Result<Option<(String, LoanCommand)>, HandleError> {
     if event.stream.id_of("book").is_some() {
-        return match Types::<BookEvent>::new().decode(&event.kind, event.schema, &event.body).ok()? {
+        let known = Types::<BookEvent>::new().decode(&event.kind, event.schema, &event.body);
+        return Ok(match known.map_err(HandleError::poison)? {
             BookEvent::Reserved { loan } => Some((loan, LoanCommand::Approve)),
             BookEvent::Refused { loan } => Some((loan, LoanCommand::Refuse)),
             BookEvent::PutBack { .. } => None,
-        };
+        });
     }
-    event.stream.id_of("desk")?;
-    match Types::<DeskEvent>::new().decode(&event.kind, event.schema, &event.body).ok()? {
+    if event.stream.id_of("desk").is_none() {
+        return Ok(None);
+    }
+    let known = Types::<DeskEvent>::new().decode(&event.kind, event.schema, &event.body);
+    Ok(match known.map_err(HandleError::poison)? {
         DeskEvent::HandedOut { loan, .. } => Some((loan, LoanCommand::Lend)),
         DeskEvent::TakenIn { .. } => None,
-    }
+    })
 }
 
 #[cfg(test)]

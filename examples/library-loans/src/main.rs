@@ -44,7 +44,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let settings = SubscriptionSettings::default();
         Ok(Subscription::new(name, events, checkpoints, handling, settings)?.exclusive(lease))
     };
-    let routed = subscribe("loans", routes(&loans, route).into())?;
+    let routed = subscribe("loans", routes("loans", &loans, route).into())?;
     let projected = subscribe("shelf", projection.into())?;
     let stop = Stop::new();
     let (one, two, three) = (stop.clone(), stop.clone(), stop.clone());

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use library_loans::{Loan, LoanEvent};
 use serde::Serialize;
-use tenure::core::outbox::{LIST_MAX, Selection, Sequence, State};
+use tenure::core::outbox::{LIST_MAX, Selection, Sequence, deterministic_id};
 use tenure::entity::Process;
 use tenure::event::{Position, Recorded};
 use tenure::{Database, Events};
@@ -48,9 +48,23 @@ impl Ledger {
 }
 
 /// A command in the outbox: its loan, and its place there. A timeout has no place.
+#[derive(Default)]
 struct Command {
     place: Option<(String, Sequence)>,
     effects: usize,
+}
+
+/// The commands that follow from what happened to a loan: what must have been sent, whatever the outbox says.
+fn owed(events: &[Recorded]) -> impl Iterator<Item = String> {
+    let types = Loan::events();
+    events.iter().filter(|event| event.stream.id_of(Loan::KIND).is_some()).flat_map(move |event| {
+        let count = match types.decode(&event.kind, event.schema, &event.body) {
+            Ok(LoanEvent::Requested { .. } | LoanEvent::Approved | LoanEvent::Lent) => 1,
+            Ok(LoanEvent::Returned) => 2,
+            Ok(LoanEvent::Refused) | Err(_) => 0,
+        };
+        (0..count).map(|index| deterministic_id(event.stream.as_str(), event.version.0, index).to_string())
+    })
 }
 
 /// Whether everything has come to its end: nothing is pending, and every loan is over.
@@ -71,11 +85,20 @@ pub(super) async fn draw_up(
 ) -> Result<Ledger, Failure> {
     let mut commands = commands(database).await?;
     let events = all_events(database).await?;
+    // One that is not there at all is lost.
+    for id in owed(&events) {
+        commands.entry(id).or_default();
+    }
+    let mut routed: HashMap<String, usize> = HashMap::new();
     let ends = ends(&events);
     let (mut out_of_order, mut last): (usize, HashMap<String, Sequence>) = (0, HashMap::new());
     for event in &events {
-        let id = event.metadata.message_id.map(|id| id.to_string());
-        let Some(command) = id.and_then(|id| commands.get_mut(&id)) else { continue };
+        let Some(id) = event.metadata.message_id.map(|id| id.to_string()) else { continue };
+        let Some(command) = commands.get_mut(&id) else {
+            // By a route: it has no row in the outbox, and an effect all the same.
+            *routed.entry(id).or_default() += 1;
+            continue;
+        };
         command.effects += 1;
         if let Some((source, sequence)) = &command.place
             && let Some(before) = last.insert(source.clone(), *sequence)
@@ -94,7 +117,12 @@ pub(super) async fn draw_up(
         applied: commands.len() - without_effect,
         duplicates_suppressed: duplicates(journal),
         lost: without_effect + unfinished,
-        doubled: commands.values().map(|command| command.effects.saturating_sub(1)).sum(),
+        doubled: commands
+            .values()
+            .map(|command| command.effects)
+            .chain(routed.into_values())
+            .map(|effects| effects.saturating_sub(1))
+            .sum(),
         out_of_order,
         failovers_ms: failovers
             .iter()
@@ -112,10 +140,6 @@ async fn commands(database: &Database) -> Result<HashMap<String, Command>, Failu
         let Some(last) = page.last() else { return Ok(commands) };
         before = Some(last.row);
         for message in page {
-            // What an operator would have to look at has not taken effect, whatever else.
-            if message.state == State::Discarded {
-                continue;
-            }
             let place = message.source.map(|source| (source, message.sequence));
             commands.insert(message.id, Command { place, effects: 0 });
         }

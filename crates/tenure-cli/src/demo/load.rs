@@ -19,9 +19,11 @@ pub(super) async fn request(database: Database, rate: u32, stop: Stop) -> Result
     let events = Events::new(database.events()).with_outbox();
     let loans = Processes::<Loan>::new(events)?;
     let pause = Duration::from_secs(COMMANDS_EACH.into()) / rate;
-    let (mut asked, mut next) = (Vec::new(), Instant::now());
+    let (mut asked, mut next, mut number) = (Vec::new(), Instant::now(), 0u32);
     while !stop.is_stopped() {
-        let id = format!("{:05}", asked.len() + 1);
+        // A new one each time: a request that had no answer may have been committed all the same.
+        number += 1;
+        let id = format!("{number:05}");
         let home = fastrand::usize(..LIBRARIES.len());
         let desk = LIBRARIES[(home + 1) % LIBRARIES.len()].to_owned();
         let book = format!("{}-{}", LIBRARIES[home], fastrand::u32(1..=BOOKS));

@@ -45,7 +45,7 @@ pub(crate) async fn node(global: &Global, args: &DemoNodeArgs) -> Result<ExitCod
     let sink = Dispatcher::new().with(&books).with(&desks).with(&loans);
     let relay = Relay::new(database.outbox(), Arc::new(sink), local.name.clone(), RelaySettings::default())?
         .exclusive(leases.lease(RELAY, LeaseSettings::default())?);
-    let route = routes(&loans, route);
+    let route = routes("loans", &loans, route);
     let subscription =
         Subscription::new("loans", events, database.checkpoints(), route, SubscriptionSettings::default())
             .map_err(|error| Failure::Failed(error.to_string()))?

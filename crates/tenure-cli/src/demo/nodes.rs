@@ -10,7 +10,7 @@ use tenure::core::lease::LeaseRecord;
 use tenure::{Database, LeaseName};
 use tokio::process::{Child, Command};
 
-use super::RELAY;
+use super::{RELAY, ROUTES};
 use crate::output::Failure;
 
 /// How long nodes may take to leave.
@@ -20,11 +20,12 @@ pub(super) struct Nodes {
     url: String,
     journal: PathBuf,
     nodes: Vec<Node>,
-    relay: LeaseName,
-    /// The kill that no other node has answered yet: when it was, and the term that ended.
-    open: Option<(Instant, u64)>,
+    /// The leases whose holders are killed, in turn.
+    offices: [LeaseName; 2],
+    /// The kill that no other node has answered yet: when it was, in which office, and the term that ended.
+    open: Option<(Instant, usize, u64)>,
     failovers: Vec<Duration>,
-    leader: Option<LeaseRecord>,
+    leaders: [Option<LeaseRecord>; 2],
 }
 
 struct Node {
@@ -37,7 +38,8 @@ struct Node {
 pub(super) struct Shown<'a> {
     pub(super) name: &'a str,
     pub(super) pid: Option<i32>,
-    pub(super) in_office: bool,
+    pub(super) relays: bool,
+    pub(super) routes: bool,
 }
 
 impl Nodes {
@@ -46,10 +48,10 @@ impl Nodes {
             url: url.to_owned(),
             journal: journal.to_owned(),
             nodes: Vec::new(),
-            relay: LeaseName::new(RELAY)?,
+            offices: [LeaseName::new(RELAY)?, LeaseName::new(ROUTES)?],
             open: None,
             failovers: Vec::new(),
-            leader: None,
+            leaders: [None, None],
         };
         for number in 1..=count {
             let node = nodes.spawn(format!("node-{number}"))?;
@@ -78,10 +80,12 @@ impl Nodes {
 
     /// Sees who is in office, notes failovers, and starts anew what has ended.
     pub(super) async fn watch(&mut self, database: &Database) -> Result<(), Failure> {
-        self.leader =
-            database.leases().observe(&self.relay).await?.filter(|record| record.released_at.is_none());
-        if let (Some((killed, term)), Some(leader)) = (self.open, &self.leader)
-            && leader.term.get() > term
+        for (office, leader) in self.offices.iter().zip(&mut self.leaders) {
+            let record = database.leases().observe(office).await?;
+            *leader = record.filter(|record| record.released_at.is_none());
+        }
+        if let Some((killed, office, term)) = self.open
+            && self.leaders[office].as_ref().is_some_and(|leader| leader.term.get() > term)
         {
             self.failovers.push(killed.elapsed());
             self.open = None;
@@ -95,10 +99,14 @@ impl Nodes {
         Ok(())
     }
 
-    /// Kills the node in office. False when there is none, or the last one's successor is not in office yet.
+    /// Kills the node in office: that of the relay and that of the routes, in turn. False when there is none, or the last
+    /// one's successor is not in office yet.
     pub(super) async fn kill_leader(&mut self, database: &Database) -> Result<bool, Failure> {
         self.watch(database).await?;
-        let Some(leader) = self.leader.as_ref().filter(|_| self.open.is_none()) else { return Ok(false) };
+        let office = self.failovers.len() % self.offices.len();
+        let Some(leader) = self.leaders[office].as_ref().filter(|_| self.open.is_none()) else {
+            return Ok(false);
+        };
         let leading = i32::try_from(leader.node.pid).ok();
         let Some(pid) = self.nodes.iter().filter_map(|node| node.pid).find(|pid| Some(*pid) == leading)
         else {
@@ -106,7 +114,7 @@ impl Nodes {
         };
         let term = leader.term.get();
         if kill(Pid::from_raw(pid), Signal::SIGKILL).is_ok() {
-            self.open = Some((Instant::now(), term));
+            self.open = Some((Instant::now(), office, term));
         }
         Ok(self.open.is_some())
     }
@@ -131,15 +139,19 @@ impl Nodes {
     }
 
     pub(super) fn term(&self) -> Option<u64> {
-        self.leader.as_ref().map(|leader| leader.term.get())
+        self.leaders[0].as_ref().map(|leader| leader.term.get())
     }
 
     pub(super) fn shown(&self) -> impl Iterator<Item = Shown<'_>> {
-        let leading = self.leader.as_ref().and_then(|leader| i32::try_from(leader.node.pid).ok());
+        let holds = |office: usize, pid: Option<i32>| {
+            let holder = self.leaders[office].as_ref().and_then(|leader| i32::try_from(leader.node.pid).ok());
+            pid.is_some() && pid == holder
+        };
         self.nodes.iter().map(move |node| Shown {
             name: &node.name,
             pid: node.pid,
-            in_office: node.pid.is_some() && node.pid == leading,
+            relays: holds(0, node.pid),
+            routes: holds(1, node.pid),
         })
     }
 }

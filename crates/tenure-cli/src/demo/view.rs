@@ -96,10 +96,11 @@ impl View {
                     stats.dead
                 )];
                 for node in nodes.shown() {
-                    let office = match nodes.term() {
-                        Some(term) if node.in_office => format!("in office, term {term}"),
-                        _ => "standing by".into(),
-                    };
+                    let relays =
+                        nodes.term().filter(|_| node.relays).map(|term| format!("relays, term {term}"));
+                    let routes = node.routes.then(|| "routes".to_owned());
+                    let offices: Vec<_> = relays.into_iter().chain(routes).collect();
+                    let office = if offices.is_empty() { "standing by".into() } else { offices.join("; ") };
                     let pid = node.pid.map_or_else(|| "-".into(), |pid| pid.to_string());
                     lines.push(format!("  {:<8} pid {pid:<8} {office}", node.name));
                 }

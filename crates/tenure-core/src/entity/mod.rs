@@ -7,7 +7,7 @@
 //!
 //! An [`Aggregate`] answers a command with events, or refuses it. A [`Process`] also sends commands to others, through the
 //! outbox. Both are plain functions: no clock, no I/O, nothing to mock. What is done with their answers stands in
-//! [`react`], and is the same for both.
+//! [`plan`], and is the same for both.
 
 mod dispatch;
 mod plan;
@@ -16,7 +16,7 @@ mod traits;
 mod window;
 
 pub use dispatch::{Dispatch, HEADER_CAUSATION, HEADER_CORRELATION, HEADER_SCHEMA, HEADER_TO};
-pub use plan::{Caller, PlanError, Planned, Replayed, plan, react, replay};
+pub use plan::{Caller, PlanError, Planned, Replayed, plan, replay};
 pub use settings::EntitySettings;
 pub use traits::{Aggregate, AggregateOf, Behaviour, Process, ProcessOf, Reaction, Rejection};
 pub use window::{WINDOW_DEFAULT, Window};

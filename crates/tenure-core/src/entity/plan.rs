@@ -197,7 +197,8 @@ pub fn plan<B: Behaviour>(
     caller: &Caller,
     seed: Uuid,
 ) -> Result<Planned<B::Event>, PlanError> {
-    if caller.message_id.is_some_and(|id| entity.window.contains(id)) {
+    // With another content under the same id, the inbox has the last word.
+    if caller.message_id.is_some_and(|id| entity.window.knows(id, caller.fingerprint)) {
         return Ok(Planned::Duplicate);
     }
     let mark = |refused: Option<String>| {
@@ -209,11 +210,11 @@ pub fn plan<B: Behaviour>(
         Ok(reaction) => reaction,
         Err(rejection) => {
             let append = mark(Some(crate::outbox::shorten(rejection.reason())))
-                .map(|mark| Append::new(stream.clone(), Expected::Any, Vec::new()).with_mark(mark));
+                .map(|mark| Append::new(stream.clone(), expected, Vec::new()).with_mark(mark));
             return Ok(Planned::Refuse { append, rejection });
         }
     };
-    let (append, events) = react::<B>(reaction, stream, expected, caller, seed)?;
+    let (append, events) = react::<B>(reaction, stream, entity.version, caller, seed)?;
     let append = match mark(None) {
         Some(mark) => append.with_mark(mark),
         None if append.events.is_empty() => return Ok(Planned::Nothing),
@@ -222,11 +223,11 @@ pub fn plan<B: Behaviour>(
     Ok(Planned::Append { append, events })
 }
 
-/// What a reaction comes to: the append without its mark, and the events.
-pub fn react<B: Behaviour>(
+/// What a reaction comes to at a version: the append without its mark, and the events.
+fn react<B: Behaviour>(
     reaction: Reaction<B::Event>,
     stream: &StreamName,
-    expected: Expected,
+    before: Version,
     caller: &Caller,
     seed: Uuid,
 ) -> Result<(Append, Vec<B::Event>), PlanError> {
@@ -239,13 +240,12 @@ pub fn react<B: Behaviour>(
         let encoded = encode(event).map_err(PlanError::Answer)?;
         let id = Uuid::new_v5(&seed, &(index as u64).to_be_bytes());
         let schema = types.schema_of(&encoded.kind);
+        // What could not be read back must not be written: the entity would be lost with it.
+        types.decode_text(&encoded.kind, schema, &encoded.payload).map_err(PlanError::Answer)?;
         let body = crate::outbox::Body::Text(encoded.payload);
         Ok(NewEvent { id, kind: encoded.kind, schema, body, metadata: metadata.clone() })
     };
     let new = events.iter().enumerate().map(encoded).collect::<Result<Vec<_>, PlanError>>()?;
-    let Expected::Exact(before) = expected else {
-        return Ok((Append::new(stream.clone(), expected, new), events));
-    };
     let version = before.plus(new.len());
     let messages = dispatches
         .iter()
@@ -253,5 +253,6 @@ pub fn react<B: Behaviour>(
         .map(|(index, dispatch)| dispatch.message(stream, version, index, metadata.correlation.as_deref()))
         .collect::<Result<Vec<_>, _>>()
         .map_err(PlanError::Answer)?;
-    Ok((Append::new(stream.clone(), expected, new).with_dispatches(messages), events))
+    let append = Append::new(stream.clone(), Expected::Exact(before), new);
+    Ok((append.with_dispatches(messages), events))
 }

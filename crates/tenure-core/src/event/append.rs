@@ -13,6 +13,8 @@ use crate::outbox::{
 
 /// The most events of one append.
 pub const EVENTS_MAX: usize = 1_000;
+/// The most that the payloads of one append may come to, events and dispatches together: 64 MiB.
+pub const APPEND_MAX_BYTES: usize = 64 * 1024 * 1024;
 
 /// The longest correlation and causation, in bytes.
 const ORIGIN_MAX_BYTES: usize = 250;
@@ -147,6 +149,16 @@ impl Append {
             if !ids.insert(event.id) {
                 return Err(AppendProblem::Event { index, problem: EventProblem::SameId { id: event.id } });
             }
+        }
+        let events = self.events.iter().map(|event| event.body.as_bytes().len());
+        let dispatches = self.dispatches.iter().map(|message| message.body.as_bytes().len());
+        let bytes: usize = events.chain(dispatches).sum();
+        if bytes > APPEND_MAX_BYTES {
+            return Err(AppendProblem::TooMany {
+                what: "bytes of payload",
+                count: bytes,
+                limit: APPEND_MAX_BYTES,
+            });
         }
         let outbox = crate::outbox::Limits { payload: limits.payload };
         for (index, message) in self.dispatches.iter().enumerate() {
@@ -366,6 +378,13 @@ mod tests {
             refused: Some("no".into()),
         };
         assert!(check(&append(vec![event("1")]).with_mark(mark)).contains("refuses its message"));
+        let large = || NewEvent {
+            id: Uuid::new_v5(&Uuid::nil(), b"x"),
+            body: Body::Bytes(vec![0; 1024 * 1024]),
+            ..event("1")
+        };
+        let heavy = append((0..65).map(|n| NewEvent { id: Uuid::from_u128(n), ..large() }).collect());
+        assert!(check(&heavy).contains("bytes of payload"));
         let negative = Append { expected: Expected::Exact(Version(-1)), ..append(vec![event("1")]) };
         assert!(check(&negative).contains("negative"));
     }

@@ -36,6 +36,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::error::Category;
 use serde_json::{Map, Value};
 
 use crate::outbox::Body;
@@ -207,10 +208,8 @@ impl<T: DeserializeOwned> Types<T> {
             let upcast = self.upcasts.get(&(kind.to_owned(), from));
             payload = upcast.ok_or_else(|| DecodeError::NoUpcaster { kind: kind.into(), from })?(payload);
         }
-        let variant = match payload {
-            Value::Null => Value::String(kind.to_owned()),
-            payload => Value::Object(Map::from_iter([(kind.to_owned(), payload)])),
-        };
+        // A variant that holds nothing is content with null, and one that holds null needs it.
+        let variant = Value::Object(Map::from_iter([(kind.to_owned(), payload)]));
         serde_json::from_value(variant).map_err(|error| {
             if error.to_string().starts_with(&format!("unknown variant `{kind}`")) {
                 return DecodeError::UnknownType { kind: kind.into() };
@@ -220,15 +219,17 @@ impl<T: DeserializeOwned> Types<T> {
     }
 }
 
-/// What a parser says, without the values that it quotes.
+/// What a parser says, as far as it cannot quote what stands in the payload.
 fn shown(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    match text.split_once("invalid value: ").or_else(|| text.split_once("invalid type: ")) {
-        Some((_, rest)) => match rest.split_once(", expected ") {
-            Some((_, expected)) => format!("something else stands where {expected} is expected"),
-            None => "it holds a value of another type".into(),
-        },
-        None => text,
+    match error.classify() {
+        // The name of a field is the program's own word.
+        _ if text.starts_with("missing field `") => text,
+        Category::Data => "something in it has another type or name than is expected".into(),
+        Category::Eof => "it ends too early".into(),
+        Category::Syntax | Category::Io => {
+            format!("it is no JSON, at line {}, column {}", error.line(), error.column())
+        }
     }
 }
 
@@ -245,6 +246,14 @@ mod tests {
         Two(u32, String),
         Named { a: u32 },
         Wrapped(Vec<u8>),
+        Maybe(Option<String>),
+        Empty(()),
+        Inner(Inner),
+    }
+
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    enum Inner {
+        A,
     }
 
     #[derive(Serialize)]
@@ -261,6 +270,10 @@ mod tests {
             Thing::Two(1, "x".into()),
             Thing::Named { a: 2 },
             Thing::Wrapped(vec![1]),
+            Thing::Maybe(None),
+            Thing::Maybe(Some("x".into())),
+            Thing::Empty(()),
+            Thing::Inner(Inner::A),
         ];
         for thing in all {
             let encoded = encode(&thing).unwrap();
@@ -285,8 +298,15 @@ mod tests {
 
     #[test]
     fn a_secret_in_a_payload_is_not_in_the_error() {
-        let error = Types::<Thing>::new().decode_text("One", 1, "\"hunter2\"").unwrap_err().to_string();
-        assert!(!error.contains("hunter2") && error.contains("`One`"), "{error}");
+        for (kind, payload) in [
+            ("One", "\"hunter2\""),
+            ("Inner", "\"hunter2\""),
+            ("One", "hunter2"),
+            ("Named", r#"{"hunter2":1}"#),
+        ] {
+            let error = Types::<Thing>::new().decode_text(kind, 1, payload).unwrap_err().to_string();
+            assert!(!error.contains("hunter2") && error.contains(kind), "{error}");
+        }
     }
 
     #[test]

@@ -20,8 +20,8 @@ mod record;
 mod stream;
 
 pub use append::{
-    Append, AppendAnswer, AppendProblem, Appended, EVENTS_MAX, EventProblem, Expected, InboxMark, Limits,
-    NewEvent,
+    APPEND_MAX_BYTES, Append, AppendAnswer, AppendProblem, Appended, EVENTS_MAX, EventProblem, Expected,
+    InboxMark, Limits, NewEvent,
 };
 pub use codec::{DecodeError, Encoded, Types, encode};
 pub use decide::{Judgement, Seen, judge, same_events};

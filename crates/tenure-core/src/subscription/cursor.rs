@@ -206,6 +206,12 @@ impl Cursor {
             return Fate::Again(at);
         }
         match self.settings.on_failure {
+            // It may pass yet: it stands still, and goes on trying.
+            OnFailure::Halt if !poison => {
+                let at = now.after(self.settings.retry.cap);
+                self.retry_at = Some(at);
+                Fate::Again(at)
+            }
             OnFailure::Halt => {
                 self.halted = Some(shorten(reason));
                 Fate::Halted

@@ -10,7 +10,8 @@ use crate::outbox::RetryPolicy;
 pub enum OnFailure {
     /// It is put aside with its reason, and the subscription goes on.
     Park,
-    /// The subscription stands still at it until it can be handled, or an operator moves the checkpoint.
+    /// The subscription stands still at it: it goes on trying what may pass, and waits for an operator to move the
+    /// checkpoint, or for a program that can handle it, where nothing else helps.
     #[default]
     Halt,
 }

@@ -63,13 +63,12 @@ pub(super) async fn append(
     append: &Append,
 ) -> Result<AppendAnswer, AppendError> {
     let mut dispatches = distinct(&append.dispatches)?;
-    let mut trouble = None;
     for _ in 0..TRIES {
         let given = Given::of(append, &dispatches);
         let reply = match run(session, statements, append, &dispatches, &given).await {
             Ok(reply) => reply,
             Err(Failure::Raced(error)) => {
-                trouble = Some(error);
+                tracing::debug!(%error, "others wrote the same at the same moment");
                 continue;
             }
             Err(Failure::Store(error)) => return Err(error.into()),
@@ -94,7 +93,7 @@ pub(super) async fn append(
         let known = session.messages(&statements.compare, &ids(&dispatches)).await?;
         leave_out(&mut dispatches, known)?;
     }
-    Err(trouble.unwrap_or_else(|| restless(store)).into())
+    Err(restless(store).into())
 }
 
 /// The answer to a message that has come again.
@@ -161,6 +160,9 @@ fn ids(dispatches: &[&NewMessage]) -> Vec<String> {
 }
 
 fn restless(store: &str) -> StoreError {
-    let message = "others write to the stream, or the same messages, all the time".into();
+    let message =
+        "others write to the stream, or the same messages, all the time; or what they wrote is younger than \
+                   what this transaction sees (REPEATABLE READ): then begin it anew"
+            .into();
     StoreError::Busy { store: store.to_owned(), message }
 }

@@ -16,8 +16,8 @@ use crate::oracle::{EventFact, Fact};
 #[derive(Debug)]
 pub(crate) enum Actor {
     Writer(Writer),
-    Host(Host),
-    Reader(Reader),
+    Host(Box<Host>),
+    Reader(Box<Reader>),
 }
 
 /// What reaches an actor.

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tenure_core::entity::{
-    Behaviour, Caller, EntitySettings, Planned, Rejection, Replayed, plan, replay,
-};
+use tenure_core::entity::{Behaviour, Caller, EntitySettings, Planned, Rejection, Replayed, plan, replay};
 use tenure_core::event::{Append, AppendAnswer, Appended, Snapshot, StreamName, Version};
 use tenure_core::outbox::{Consumer, Verdict};
 use uuid::Uuid;
@@ -81,8 +79,7 @@ impl<B: Behaviour> Desk<B> {
         };
         let cached = self.cache.remove(&stream);
         let (found, entity) = (cached.is_some(), cached.unwrap_or_default());
-        let mut job =
-            Job { stream, mail, caller, entity, conflicts: 0, tries: 0, phase: Phase::Loading };
+        let mut job = Job { stream, mail, caller, entity, conflicts: 0, tries: 0, phase: Phase::Loading };
         if found {
             self.plan(job)
         } else {

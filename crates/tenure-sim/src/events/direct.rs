@@ -29,11 +29,6 @@ impl Snare {
     pub(crate) fn lose_answer(actor: usize, kind: Kind) -> Self {
         Self { actor, kind, fate: Fate { request: SOON, ..Fate::SILENCE } }
     }
-
-    /// The next such call takes effect, and once more after so long; nobody hears of the first.
-    pub(crate) fn twice(actor: usize, kind: Kind, after: Duration) -> Self {
-        Self { actor, kind, fate: Fate { request: SOON, copy: Some(after), ..Fate::SILENCE } }
-    }
 }
 
 impl EventsWorld {
@@ -96,6 +91,15 @@ impl EventsWorld {
             open.hold_at = None;
         }
         self.schedule(Duration::ZERO, Event::Append(transaction));
+    }
+
+    /// Has a writer append this, and ask again until it knows what came of it.
+    pub(crate) fn have_written(&mut self, writer: usize, append: Append) {
+        if let Actor::Writer(writer) = &mut self.seats[writer].actor {
+            writer.pending = Some(Arc::new(append));
+        }
+        let input = Box::new(super::Input::Wake);
+        self.schedule(Duration::ZERO, Event::Reach { actor: writer, life: 0, call: None, input });
     }
 
     /// Gives a message to a host now.

@@ -81,9 +81,16 @@ pub(crate) struct Flow {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum FlowCommand {
-    Start { from: u64, to: u64, amount: u64 },
+    Start {
+        from: u64,
+        to: u64,
+        amount: u64,
+    },
     /// Its own timeout.
-    Finish { from: u64, amount: u64 },
+    Finish {
+        from: u64,
+        amount: u64,
+    },
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

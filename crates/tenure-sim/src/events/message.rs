@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tenure_core::event::{AllPage, Append, AppendAnswer, Position, Snapshot, StreamName, StreamPage, Version};
+use tenure_core::event::{
+    AllPage, Append, AppendAnswer, Position, Snapshot, StreamName, StreamPage, Version,
+};
 use tenure_core::subscription::{Advance, Step};
 
 /// A call to the store.

@@ -16,6 +16,7 @@ mod courier;
 mod desk;
 mod direct;
 mod entity;
+mod hindsight;
 mod host;
 mod message;
 mod network;
@@ -49,7 +50,7 @@ pub use tally::EventTally;
 
 use crate::clock::EPOCH;
 use crate::faults::Climate;
-use crate::oracle::{Moment, Oracle};
+use crate::oracle::{EventFact, Fact, Moment, Oracle};
 use crate::plan::EventsPlan;
 use crate::report::Failure;
 use crate::trace::Trace;
@@ -58,9 +59,17 @@ use crate::trace::Trace;
 #[derive(Debug, Clone)]
 enum Event {
     /// Something reaches an actor.
-    Reach { actor: usize, life: u64, call: Option<u64>, input: Box<Input> },
+    Reach {
+        actor: usize,
+        life: u64,
+        call: Option<u64>,
+        input: Box<Input>,
+    },
     /// A call reaches the store.
-    Arrive { caller: Caller, request: Box<Request> },
+    Arrive {
+        caller: Caller,
+        request: Box<Request>,
+    },
     /// The next step of a transaction.
     Append(u64),
     /// The next question of a look at all streams.
@@ -68,7 +77,10 @@ enum Event {
     /// Someone outside tells an entity something.
     Tell,
     Deliver(usize),
-    Mail { host: usize, number: usize },
+    Mail {
+        host: usize,
+        number: usize,
+    },
     Weather(usize),
     Trouble,
     Operators,
@@ -140,13 +152,14 @@ impl EventsWorld {
             self.sit_down(Actor::Writer(Writer::new(index, plan.writing, plan.mail.entities)));
         }
         for _ in 0..plan.hosts {
-            self.sit_down(Actor::Host(Host::new(plan.entities)));
+            self.sit_down(Actor::Host(Box::new(Host::new(plan.entities))));
         }
         for (index, subscription) in plan.subscriptions.iter().enumerate() {
             let name = named(SubscriptionName::new(format!("subscription-{index}")));
             self.names.push(name.clone());
             for _ in 0..subscription.readers {
-                self.sit_down(Actor::Reader(Reader::new(index, name.clone(), subscription.clone())));
+                let reader = Reader::new(index, name.clone(), subscription.clone());
+                self.sit_down(Actor::Reader(Box::new(reader)));
             }
             if subscription.office {
                 self.schedule(Duration::from_millis(10), Event::Elect(index));
@@ -214,6 +227,14 @@ impl EventsWorld {
         }
         let facts = std::mem::take(&mut self.books.facts);
         self.tally.count(&facts);
+        for fact in &facts {
+            if let Fact::Event(EventFact::Marked { id, refused: Some(_), .. }) = fact
+                && self.would_be_accepted(*id)
+            {
+                self.tally.refused_by_old_state += 1;
+                self.note_store(format_args!("message {id} was refused by an old state"));
+            }
+        }
         let moment = Moment { now: self.now, facts: &facts, believers: &[] };
         self.oracle.judge(&moment).map_err(|violation| self.failure(violation.invariant, violation.message))
     }
@@ -236,12 +257,7 @@ impl EventsWorld {
         self.queue.insert((self.now.after(after), self.scheduled), event);
     }
 
-    fn turn<'a>(
-        now: StoreTime,
-        rng: &'a mut Rng,
-        rewinds: &'a [u64],
-        stormy: bool,
-    ) -> Turn<'a> {
+    fn turn<'a>(now: StoreTime, rng: &'a mut Rng, rewinds: &'a [u64], stormy: bool) -> Turn<'a> {
         Turn {
             now: Monotonic::from_origin(EPOCH.until(now)),
             rng,

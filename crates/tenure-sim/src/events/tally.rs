@@ -45,6 +45,8 @@ tally! {
     effects,
     /// Messages that were refused.
     refused,
+    /// Messages that were refused by what a host had in memory, and would have been accepted by what the stream says.
+    refused_by_old_state,
     /// Dispatches that entities and writers sent.
     sent,
     /// Deliveries that reached a host.
@@ -129,10 +131,15 @@ impl fmt::Display for EventTally {
         write!(f, "{duplicates} duplicates, {rolled_back} rolled back; ")?;
         let Self { effects, refused, refused_again, sent, deliveries, crashes, .. } = self;
         write!(f, "messages {sent} sent, {deliveries} deliveries, {effects} effects, {refused} refused, ")?;
+        write!(f, "{} of them by an old state, ", self.refused_by_old_state)?;
         write!(f, "{refused_again} refused again; {crashes} crashes; ")?;
-        let Self { stalls, handled, applied, parked, advanced, fenced, moved, rewinds, late_steps, .. } = self;
+        let Self { stalls, handled, applied, parked, advanced, fenced, moved, rewinds, late_steps, .. } =
+            self;
         write!(f, "readers {handled} handled, {applied} projected, {parked} parked, {stalls} held up; ")?;
-        write!(f, "checkpoints {advanced} advanced, {fenced} fenced, {moved} elsewhere, {rewinds} rewound, ")?;
+        write!(
+            f,
+            "checkpoints {advanced} advanced, {fenced} fenced, {moved} elsewhere, {rewinds} rewound, "
+        )?;
         write!(f, "{late_steps} late")
     }
 }

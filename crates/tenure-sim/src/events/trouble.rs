@@ -38,7 +38,8 @@ impl EventsWorld {
             5 => {
                 let open: Vec<u64> = self.books.open.keys().copied().collect();
                 if let Some(number) = self.rng.choice(open) {
-                    let done = self.books.open.get(&number).is_none_or(|t| t.stage >= super::Stage::Committed);
+                    let done =
+                        self.books.open.get(&number).is_none_or(|t| t.stage >= super::Stage::Committed);
                     if !done {
                         self.roll_back(number);
                     }
@@ -136,7 +137,8 @@ impl EventsWorld {
         if let Some(former) = former.filter(|former| *former != holder)
             && self.rng.bool()
         {
-            let (life, after) = (self.seats[former].life, Duration::from_micros(self.rng.u64(100..1_000_000)));
+            let (life, after) =
+                (self.seats[former].life, Duration::from_micros(self.rng.u64(100..1_000_000)));
             let input = Box::new(Input::Deposed(term - 1));
             self.schedule(after, Event::Reach { actor: former, life, call: None, input });
         }

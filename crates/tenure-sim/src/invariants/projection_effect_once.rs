@@ -44,3 +44,23 @@ impl Invariant for ProjectionEffectOnce {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::EPOCH;
+
+    #[test]
+    fn a_second_effect_is_seen_unless_an_operator_asked_for_it() {
+        let applied = |position| EventFact::Applied { subscription: 0, position: Position(position) };
+        let mut invariant = ProjectionEffectOnce::default();
+        let mut check = |fact| {
+            let facts = [Fact::Event(fact)];
+            invariant.check(&Moment { now: EPOCH, facts: &facts, believers: &[] })
+        };
+        assert_eq!((check(applied(1)), check(applied(2))), (Ok(()), Ok(())));
+        assert_eq!(check(EventFact::Rewound { subscription: 0, to: Position(1) }), Ok(()));
+        assert_eq!(check(applied(2)), Ok(()));
+        assert!(check(applied(2)).is_err() && check(applied(1)).is_err());
+    }
+}

@@ -33,3 +33,40 @@ impl Invariant for StreamVersionsWithoutGaps {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tenure_core::event::{Metadata, Recorded};
+    use tenure_core::outbox::Body;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::clock::EPOCH;
+
+    #[test]
+    fn a_gap_a_double_and_a_lower_position_are_seen() {
+        let check = |places: &[(i64, i64)]| {
+            let visible = |(version, position): &(i64, i64)| {
+                let event = Arc::new(Recorded {
+                    position: Position(*position),
+                    stream: StreamName::new("s").unwrap(),
+                    version: Version(*version),
+                    id: Uuid::from_u128(1),
+                    kind: "K".into(),
+                    schema: 1,
+                    body: Body::Text("1".into()),
+                    metadata: Metadata::default(),
+                    recorded_at: EPOCH,
+                });
+                Fact::Event(EventFact::Visible { transaction: 1, event })
+            };
+            let facts: Vec<_> = places.iter().map(visible).collect();
+            let moment = Moment { now: EPOCH, facts: &facts, believers: &[] };
+            StreamVersionsWithoutGaps::default().check(&moment).is_ok()
+        };
+        assert!(check(&[(1, 3), (2, 9)]));
+        assert!(!check(&[(1, 3), (3, 9)]) && !check(&[(1, 3), (1, 9)]) && !check(&[(1, 3), (2, 2)]));
+    }
+}

@@ -140,7 +140,7 @@ impl EventsPlan {
 
 impl SubscriptionPlan {
     fn chaos(rng: &mut Rng) -> Self {
-        let first = Duration::from_millis(rng.u64(5..=200));
+        let first = Duration::from_millis(rng.u64(10..=200));
         let mut some = |most: u32| if rng.bool() { rng.u32(1..=most) } else { 0 };
         let (poison, fail) = (some(60), some(300));
         Self {

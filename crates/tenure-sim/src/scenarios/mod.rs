@@ -1,7 +1,8 @@
-//! Stories that a world lives through: the random one, and one for each failure of the catalogue that leases and the outbox must
-//! pass.
+//! Stories that a world lives through: the random one, and one for each failure of the catalogue that leases, the outbox and
+//! events must pass.
 
 pub mod chaos;
+mod history;
 mod post;
 mod s01_paused_leader;
 mod s02_broken_session;
@@ -17,6 +18,13 @@ mod s14_different_ttls;
 mod s15_terms_rise_for_ever;
 mod s16_lost_grant;
 mod s26_total_restart;
+mod s27_crash_in_append;
+mod s28_lost_answer;
+mod s29_two_writers;
+mod s30_early_position_late_commit;
+mod s31_hole;
+mod s33_early_begin_late_append;
+mod s34_commits_during_a_read;
 mod s40_crash_before_record;
 mod s41_two_relays;
 mod s42_late_record;
@@ -30,6 +38,8 @@ mod s50_retention;
 mod s51_two_operators;
 mod s53_same_message_twice;
 mod s55_long_after;
+mod s56_refused_again;
+mod s58_duplicate_sends_nothing;
 
 use std::time::Duration;
 
@@ -51,7 +61,7 @@ pub struct Scenario {
 
 impl Scenario {
     /// Every directed scenario.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 36] = [
         Self { number: 1, story: s01_paused_leader::run },
         Self { number: 2, story: s02_broken_session::run },
         Self { number: 3, story: s03_stale_renewal::run },
@@ -66,6 +76,13 @@ impl Scenario {
         Self { number: 15, story: s15_terms_rise_for_ever::run },
         Self { number: 16, story: s16_lost_grant::run },
         Self { number: 26, story: s26_total_restart::run },
+        Self { number: 27, story: s27_crash_in_append::run },
+        Self { number: 28, story: s28_lost_answer::run },
+        Self { number: 29, story: s29_two_writers::run },
+        Self { number: 30, story: s30_early_position_late_commit::run },
+        Self { number: 31, story: s31_hole::run },
+        Self { number: 33, story: s33_early_begin_late_append::run },
+        Self { number: 34, story: s34_commits_during_a_read::run },
         Self { number: 40, story: s40_crash_before_record::run },
         Self { number: 41, story: s41_two_relays::run },
         Self { number: 42, story: s42_late_record::run },
@@ -79,6 +96,8 @@ impl Scenario {
         Self { number: 51, story: s51_two_operators::run },
         Self { number: 53, story: s53_same_message_twice::run },
         Self { number: 55, story: s55_long_after::run },
+        Self { number: 56, story: s56_refused_again::run },
+        Self { number: 58, story: s58_duplicate_sends_nothing::run },
     ];
 
     /// The scenario with this number.

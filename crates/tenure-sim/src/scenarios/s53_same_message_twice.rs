@@ -1,7 +1,9 @@
-//! 53: the same delivery arrives twice at once. One effect, and both are told that it is accepted.
+//! 53: the same delivery arrives twice at once, at a receiver and at two hosts of one entity. One effect, and both are told
+//! that it is accepted.
 
 use std::time::Duration;
 
+use super::history::{self, add, settles};
 use super::post::{arrives, id, send, settings, world};
 use super::seconds;
 use crate::report::Failure;
@@ -19,5 +21,18 @@ pub(super) fn run(seed: u64) -> Result<(), Failure> {
     let attempts = world.outbox().attempts_at(&id("a", 1));
     world.expect("both_arrived", (deliveries, attempts) == (3, 1), || {
         format!("{deliveries} deliveries, {attempts} attempts")
-    })
+    })?;
+    on_two_hosts(seed)
+}
+
+fn on_two_hosts(seed: u64) -> Result<(), Failure> {
+    let mut world = history::hosts(seed);
+    let letter = world.write_letter(add(1, 5));
+    for host in 0..2 {
+        world.hand_in(host, letter);
+    }
+    settles(&mut world, letter)?;
+    world.run_for(seconds(2))?;
+    let (sum, deliveries) = (world.sum_of(0)?, world.tally.deliveries);
+    world.expect("one_effect", (sum, deliveries) == (5, 2), || format!("{sum}, {deliveries} deliveries"))
 }

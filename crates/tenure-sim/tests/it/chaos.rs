@@ -1,6 +1,6 @@
 //! The random world: it holds, it is the same twice, and something happens in it.
 
-use tenure_sim::{Tally, run};
+use tenure_sim::{EventTally, Tally, run};
 
 /// How many seeds the tests of this crate run; CI runs more with the release build.
 const SEEDS: u64 = 200;
@@ -27,6 +27,13 @@ fn s73_chaos_holds_and_something_happens_in_it() {
     assert!(seen.iter().all(|count| *count > SEEDS / 10), "{tally}");
     // Some are delivered more than once, and no producer's replay says something else.
     assert!(deliveries > effects + SEEDS && tally.conflicts == 0, "{tally}");
+    let EventTally { overtaken, repeated, conflicts, duplicates, rolled_back, stalls, .. } = tally.events;
+    let seen = [overtaken, repeated, conflicts, duplicates, rolled_back, stalls];
+    assert!(seen.iter().all(|count| *count > SEEDS / 10), "{tally}");
+    let EventTally { refused_again, sent, handled, applied, parked, fenced, moved, rewinds, .. } =
+        tally.events;
+    let seen = [refused_again, sent, handled, applied, parked, fenced, moved, rewinds];
+    assert!(seen.iter().all(|count| *count > SEEDS / 10), "{tally}");
 }
 
 #[test]

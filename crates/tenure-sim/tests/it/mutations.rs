@@ -35,7 +35,7 @@ mutations! {
     a_doubtful_withdrawal_taken_for_done_is_noticed = DoubtKeepsPresence by "one_believer_within_drift",
     a_late_renewal_that_takes_effect_is_noticed = RenewalsInOrder by "one_believer_within_drift",
     a_source_that_goes_on_after_a_failure_is_noticed = LaneStops by "per_source_order",
-    a_look_that_brings_back_what_was_settled_is_noticed = BuryUntilLooked by "per_source_order",
+    a_look_that_brings_back_what_was_settled_is_noticed = BuryUntilLooked by "attempt_tried_once",
     a_source_read_only_forwards_is_noticed = LookFromHead by "a_late_row_is_not_starved",
     a_forgotten_outcome_is_noticed = RecordAgain by "lag_goes_to_zero",
     an_attempt_recorded_out_of_turn_is_noticed = RecordNextAttempt by "state_never_backwards",
@@ -43,4 +43,8 @@ mutations! {
     an_inbox_that_forgets_is_noticed = InboxRemembers by "effect_at_most_once",
     a_delivery_before_the_commit_is_noticed = OnlyCommitted by "dispatch_only_if_committed",
     retention_of_what_is_not_finished_is_noticed = SweepOnlyFinished by "every_row_terminal_or_scheduled",
+    an_append_at_another_version_is_noticed = ExpectedVersion by "expected_version_holds",
+    a_checkpoint_beyond_what_is_proven_is_noticed = CheckpointProven by "checkpoint_never_skips",
+    a_checkpoint_moved_from_anywhere_is_noticed = CheckpointFrom by "checkpoint_never_skips",
+    an_append_in_two_parts_is_noticed = AppendWhole by "append_atomic",
 }

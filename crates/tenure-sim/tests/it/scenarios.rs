@@ -35,6 +35,13 @@ scenarios! {
     s15_terms_rise_for_ever_and_a_regress_is_refused = 15,
     s16_lost_grant_is_learned_by_asking_again = 16,
     s26_total_restart_has_a_leader_within_ttl_and_poll = 26,
+    s27_a_crash_at_any_step_of_an_append_leaves_all_or_nothing = 27,
+    s28_a_retry_after_a_lost_answer_gives_the_first_result = 28,
+    s29_of_two_writers_one_wins_and_the_other_leaves_nothing = 29,
+    s30_an_early_position_that_commits_late_is_not_skipped = 30,
+    s31_a_hole_does_not_hold_a_reader_up = 31,
+    s33_who_begins_early_and_appends_late_follows_in_its_stream = 33,
+    s34_commits_during_a_read_are_not_skipped = 34,
     s40_what_was_not_recorded_is_delivered_again_and_applied_once = 40,
     s41_two_relays_at_once_burn_no_attempt_and_double_no_effect = 41,
     s42_a_late_record_changes_nothing = 42,
@@ -48,6 +55,8 @@ scenarios! {
     s51_two_operators_change_a_message_once = 51,
     s53_the_same_message_twice_at_once_is_one_effect = 53,
     s55_a_message_that_comes_again_long_after_is_one_effect = 55,
+    s56_a_refused_message_is_refused_again_with_the_same_words = 56,
+    s58_a_duplicate_sends_nothing_again = 58,
 }
 
 /// A story that ends well whatever is broken tells nothing: each notices the absence of the rule that it is about.
@@ -64,6 +73,11 @@ fn a_scenario_fails_without_its_rule() {
         (12, Rule::StoreClock),
         (13, Rule::Margin),
         (15, Rule::TermForEver),
+        (27, Rule::AppendWhole),
+        (28, Rule::ExpectedVersion),
+        (29, Rule::ExpectedVersion),
+        (30, Rule::CheckpointProven),
+        (34, Rule::CheckpointProven),
         (40, Rule::RecordAgain),
         (41, Rule::Fence),
         (42, Rule::RecordNextAttempt),
@@ -73,6 +87,8 @@ fn a_scenario_fails_without_its_rule() {
         (50, Rule::SweepOnlyFinished),
         (53, Rule::InboxRemembers),
         (55, Rule::InboxRemembers),
+        (56, Rule::InboxRemembers),
+        (58, Rule::InboxRemembers),
     ];
     for (number, rule) in rules {
         let scenario = Scenario::numbered(number).unwrap();

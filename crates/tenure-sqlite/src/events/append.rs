@@ -120,13 +120,19 @@ pub(super) fn append_whole(
     append: &Append,
     now: StoreTime,
 ) -> Result<AppendAnswer, Unappended> {
-    connection.execute_batch("savepoint tenure_append")?;
+    connection.prepare_cached("savepoint tenure_append")?.execute([])?;
     let answer = Appending { connection, statements, append, now }.run();
     let end = match &answer {
         Ok(answer) if decide::is_written(answer) => "release tenure_append",
         _ => "rollback to tenure_append; release tenure_append",
     };
-    match (connection.execute_batch(end), answer) {
+    let ended = match end {
+        "release tenure_append" => {
+            connection.prepare_cached(end).and_then(|mut end| end.execute([]).map(drop))
+        }
+        both => connection.execute_batch(both),
+    };
+    match (ended, answer) {
         // Some failures, such as a full disk, make SQLite roll everything back by itself; the first one tells what it was.
         (Ok(()), answer) | (Err(_), answer @ Err(_)) => answer,
         (Err(error), Ok(_)) => Err(error.into()),

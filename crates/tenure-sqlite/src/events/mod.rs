@@ -20,6 +20,7 @@ mod checkpoints;
 #[cfg(feature = "sqlx")]
 mod checkpoints_sqlx;
 mod decide;
+mod group;
 mod read;
 mod rows;
 mod snapshots;
@@ -28,3 +29,4 @@ mod store;
 
 pub use append::Events;
 pub use checkpoints::Checkpoints;
+pub(crate) use group::Line;

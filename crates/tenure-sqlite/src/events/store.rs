@@ -9,8 +9,6 @@ use tenure_core::event::{
     AllPage, Append, AppendAnswer, Limits, Position, Snapshot, StreamName, StreamPage, StreamRead,
 };
 
-use super::append::append_whole;
-use super::decide::{Unappended, is_written};
 use super::{read, snapshots};
 use crate::store::SqliteStore;
 
@@ -18,24 +16,19 @@ use crate::store::SqliteStore;
 impl EventStore for SqliteStore {
     async fn append(&self, append: &Append, limits: &Limits) -> Result<AppendAnswer, AppendError> {
         append.check(limits, true)?;
-        let append = append.clone();
-        let answer = self
-            .run(move |database| {
-                database.write(|writing| {
-                    match append_whole(writing.connection, writing.statements, &append, writing.now.wall) {
-                        // Nobody knows what is left of the transaction, so it is rolled back.
-                        Err(Unappended::Fault(fault)) => Err(fault),
-                        // What was refused has left it as it was, so there is nothing to roll back.
-                        answer => Ok(answer),
-                    }
-                })
-            })
-            .await?;
-        let answer = answer.map_err(|unappended| unappended.at(self.label()))?;
-        if is_written(&answer) {
-            self.shared().bells.ring();
+        let line = self.shared().appends.clone();
+        let mut place = line.join(append.clone());
+        let (theirs, bells) = (line.clone(), self.shared().bells.clone());
+        if let Err(error) = self.run(move |database| theirs.write(database, &bells)).await {
+            line.leave(&place);
+            return Err(error.into());
         }
-        Ok(answer)
+        // Our job has run, so it was answered, by it or by one before it; unless the thread panicked over it.
+        let answer = place.answer.try_recv().map_err(|_| StoreError::Unreachable {
+            store: self.label().to_owned(),
+            message: "the append had no answer".into(),
+        })?;
+        answer.map_err(|unappended| unappended.at(self.label()))
     }
 
     async fn read_stream(&self, read: &StreamRead) -> Result<StreamPage, StoreError> {

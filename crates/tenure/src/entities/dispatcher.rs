@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tenure_core::contract::Sink;
 use tenure_core::entity::{
-    Behaviour, Caller, HEADER_CAUSATION, HEADER_CORRELATION, HEADER_SCHEMA, HEADER_TO, PlanError,
+    Behaviour, Caller, HEADER_CAUSATION, HEADER_CORRELATION, HEADER_SCHEMA, HEADER_TO,
 };
 use tenure_core::outbox::{Message, Verdict, fingerprint};
 
@@ -89,7 +89,8 @@ impl<B: Behaviour> Receiver for To<B> {
         let trace = ["traceparent", "tracestate"].into_iter();
         let caller = Caller {
             message_id: Some(message.id),
-            fingerprint: Some(fingerprint(message)),
+            // For another one it would be another command.
+            fingerprint: Some(uuid::Uuid::new_v5(&fingerprint(message), to.as_bytes())),
             correlation: header(HEADER_CORRELATION),
             causation: header(HEADER_CAUSATION),
             trace: trace.filter_map(|name| Some((name.to_owned(), header(name)?))).collect(),
@@ -103,14 +104,8 @@ impl<B: Behaviour> Receiver for To<B> {
 }
 
 fn verdict(error: &TellError) -> Verdict {
-    match error {
-        error if error.is_transient() => Verdict::transient(error.to_string()),
-        TellError::Differs { .. }
-        | TellError::Name(_)
-        | TellError::Plan(PlanError::SendsWithoutEvent { .. }) => {
-            Verdict::Poison { reason: error.to_string() }
-        }
-        // The schema may be migrated, the permission given: what is wrong with the store is not wrong with the message.
-        _ => Verdict::transient(error.to_string()),
+    match error.is_transient() {
+        true => Verdict::transient(error.to_string()),
+        false => Verdict::Poison { reason: error.to_string() },
     }
 }

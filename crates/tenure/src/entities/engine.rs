@@ -10,6 +10,9 @@ use super::{Reply, Shared, TellError};
 /// What the ids of events are made under that a message has caused.
 const CAUSED: Uuid = Uuid::from_u128(0x2f5e_6a5c_71a4_4b0f_9c1d_7465_6e75_7265);
 
+/// The largest snapshot that is kept: 16 MiB.
+const SNAPSHOT_MAX_BYTES: usize = 16 * 1024 * 1024;
+
 pub(super) async fn tell<B: Behaviour>(
     shared: &Shared<B>,
     stream: StreamName,
@@ -18,16 +21,23 @@ pub(super) async fn tell<B: Behaviour>(
 ) -> Result<Reply, TellError> {
     let slot = shared.cache.slot(&stream);
     let mut turn = slot.lock().await;
-    let mut entity = match turn.take() {
-        Some(entity) => entity,
-        None => load(shared, &stream).await?,
+    // What is in memory may be old: another node may have appended. An append finds that out by its version; before an
+    // answer that needs none, it is looked.
+    let (mut entity, mut fresh) = match turn.take() {
+        Some(entity) => (entity, false),
+        None => (load(shared, &stream).await?, true),
     };
     let seed =
         caller.message_id.map_or_else(Uuid::new_v4, |id| Uuid::new_v5(&CAUSED, id.as_uuid().as_bytes()));
-    for _ in 0..=shared.settings.conflicts {
+    // One more, for the look at what is in memory.
+    for _ in 0..=shared.settings.conflicts.saturating_add(1) {
         let planned = plan::<B>(&entity, &stream, &shared.consumer, command.clone(), caller, seed)?;
         let (append, events, rejection) = match planned {
             Planned::Duplicate => return Ok(keep(&mut turn, entity, true)),
+            Planned::Nothing | Planned::Refuse { append: None, .. } if !fresh => {
+                (entity, fresh) = (catch_up(shared, &stream, entity).await?, true);
+                continue;
+            }
             Planned::Nothing => return Ok(keep(&mut turn, entity, false)),
             Planned::Refuse { append: None, rejection } => {
                 *turn = Some(entity);
@@ -43,11 +53,13 @@ pub(super) async fn tell<B: Behaviour>(
                 let accepted = keep(&mut turn, entity, false);
                 return Ok(rejection.map_or(accepted, Reply::Rejected));
             }
-            AppendAnswer::Conflict { .. } => entity = catch_up(shared, &stream, entity).await?,
+            AppendAnswer::Conflict { .. } => {
+                (entity, fresh) = (catch_up(shared, &stream, entity).await?, true);
+            }
             AppendAnswer::Duplicate => {
                 // Another node may have handled it: what is in memory may be old.
                 if let Some(id) = caller.message_id {
-                    entity.window.add(id);
+                    entity.window.add_with(id, caller.fingerprint);
                 }
                 return Ok(keep(&mut turn, entity, true));
             }
@@ -102,7 +114,7 @@ fn take_in<B: Behaviour>(
     if let Some(id) = caller.message_id
         && !events.is_empty()
     {
-        entity.window.add(id);
+        entity.window.add_with(id, caller.fingerprint);
     }
 }
 
@@ -178,6 +190,11 @@ async fn snapshot_if_due<B: Behaviour>(
         return;
     }
     let Some(snapshot) = entity.to_snapshot(stream) else { return };
+    let bytes = snapshot.body.as_bytes().len();
+    if bytes > SNAPSHOT_MAX_BYTES {
+        tracing::warn!(%stream, bytes, "a snapshot is too large to be kept; all events are replayed");
+        return;
+    }
     if let Err(error) = shared.events.save_snapshot(&snapshot).await {
         tracing::warn!(%stream, %error, "a snapshot was not kept; the events are all there");
     }

@@ -96,14 +96,16 @@ pub enum TellError {
 }
 
 impl TellError {
-    /// Whether the same command may succeed later.
+    /// Whether the same command may succeed later, here or on another node: nothing is wrong with the command itself.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Contended { .. } => true,
-            Self::Append(AppendError::Store(error)) => error.is_transient(),
+            // A schema may be migrated, a permission given, a replica promoted.
+            Self::Append(AppendError::Store(_)) => true,
             // A newer program may read what this one cannot; what is known too well is read anew.
             Self::Plan(PlanError::Event { .. } | PlanError::Ahead { .. }) => true,
-            Self::Append(AppendError::Problem(AppendProblem::NoOutbox { .. })) => false,
+            // Another node may have one.
+            Self::Append(AppendError::Problem(AppendProblem::NoOutbox { .. })) => true,
             _ => false,
         }
     }

@@ -50,7 +50,7 @@ pub trait Projection: Send + Sync + fmt::Debug {
     }
 
     /// Applies events and takes the step, in one transaction: the backend's `checkpoints().advance_in(&mut tx, office,
-    /// step)`. Answers what that answered. On any other answer than [`Advance::Advanced`] it must roll back.
+    /// step)`, or what that is called for the driver. Answers what that answered. On any other answer than [`Advance::Advanced`] it must roll back.
     async fn apply(
         &self,
         events: &[Recorded],

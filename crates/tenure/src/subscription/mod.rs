@@ -147,7 +147,16 @@ impl Subscription {
         let name = &self.shared.name;
         while !stop.is_stopped() {
             let Some(seat) = self.take_office(stop).await? else { return Ok(()) };
-            let ended = Reader::new(self.shared.clone(), seat.clone()).run(stop).await?;
+            let ended = match Reader::new(self.shared.clone(), seat.clone()).run(stop).await {
+                Ok(ended) => ended,
+                Err(lost) => {
+                    if let Some((lease, _)) = seat {
+                        // Another node may do it once an operator has decided.
+                        let _ = lease.release().await;
+                    }
+                    return Err(lost.into());
+                }
+            };
             match (ended, seat) {
                 (Ended::Stopped, seat) => {
                     if let Some((lease, fence)) = seat

@@ -12,6 +12,7 @@ use tenure_core::event::{Position, Recorded};
 use tenure_core::lease::Fence;
 use tenure_core::subscription::{Advance, Cursor, Fate, Front, Lost, Step};
 use tenure_core::time::{Clock, Monotonic};
+use tokio::sync::oneshot;
 
 use super::handler::{HandleError, Handling};
 use super::status::SubscriptionState;
@@ -24,6 +25,10 @@ const STORE_AGAIN: Duration = Duration::from_millis(50);
 const STORE_AGAIN_MAX: Duration = Duration::from_secs(2);
 /// How soon a reader that found nothing looks again, at first: what was appended just now may show a moment later.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// So many handlings that are past their deadline are borne; then nothing more is handled before one of them ends.
+const OVERDUE_MAX: usize = 8;
+/// How often it is looked whether one has.
+const OVERDUE_LOOK: Duration = Duration::from_millis(100);
 /// How often a reader that stands still looks whether an operator has moved its checkpoint.
 const HALTED_LOOK: Duration = Duration::from_secs(1);
 
@@ -46,12 +51,14 @@ pub(super) struct Reader {
     lost: Stop,
     pause: Duration,
     quiet: Duration,
+    /// Handlings that are past their deadline, and go on by themselves.
+    overdue: Vec<tokio::task::JoinHandle<()>>,
 }
 
 impl Reader {
     pub(super) fn new(shared: Arc<Shared>, seat: Seat) -> Self {
         let lost = seat.as_ref().map_or_else(Stop::new, |(lease, _)| lease.lost());
-        Self { shared, seat, lost, pause: STORE_AGAIN, quiet: LOOK_AGAIN }
+        Self { shared, seat, lost, pause: STORE_AGAIN, quiet: LOOK_AGAIN, overdue: Vec::new() }
     }
 
     fn office(&self) -> Option<Fence> {
@@ -105,6 +112,12 @@ impl Reader {
                     return Ok(Ended::Deposed);
                 }
             }
+            self.overdue.retain(|late| !late.is_finished());
+            if self.overdue.len() >= OVERDUE_MAX {
+                self.trouble("as many handlings as are borne go on past their deadline: the handler hangs");
+                self.rest(OVERDUE_LOOK, cursor, stop).await;
+                continue;
+            }
             let now = SteadyClock.now();
             if let Some(step) = cursor.step(now) {
                 self.save(cursor, step, stop).await?;
@@ -138,8 +151,11 @@ impl Reader {
                 let stalled = page.stall.clone();
                 let fresh = cursor.took(page)?;
                 let live = fresh == 0;
+                // What an event is in trouble with is not mended by reading.
+                let waits = cursor.oldest().is_some();
                 self.shared.gauge.change(|status| {
                     status.stall = stalled;
+                    status.trouble = status.trouble.take().filter(|_| waits);
                     status.state = if live { SubscriptionState::Live } else { SubscriptionState::CatchingUp };
                 });
                 if !live {
@@ -152,10 +168,13 @@ impl Reader {
                 };
                 let sleep = self.quiet.min(poll);
                 self.quiet = (self.quiet * 2).min(poll);
-                let hinted = async { asleep.hinted().await };
                 tokio::select! {
-                    () = hinted => self.quiet = LOOK_AGAIN,
+                    () = asleep.hinted() => self.quiet = LOOK_AGAIN,
                     () = self.rest(sleep, cursor, stop) => {}
+                }
+                // Who has nothing to do takes no step, and would never hear that an operator has moved the checkpoint.
+                if sleep >= poll && !stop.is_stopped() {
+                    self.look_for_moves(cursor, stop).await?;
                 }
             }
             Err(error) => self.ride_out("events were not read", &error, stop).await,
@@ -172,7 +191,9 @@ impl Reader {
                 match answer {
                     Ok(()) => {
                         cursor.handled();
-                        self.shared.gauge.change(|status| status.events += 1);
+                        self.shared
+                            .gauge
+                            .change(|status| (status.events, status.trouble) = (status.events + 1, None));
                     }
                     Err(error) => self.failed(cursor, &error),
                 }
@@ -186,7 +207,9 @@ impl Reader {
                 match self.in_time(apply).await {
                     Ok(answer) => {
                         cursor.stepped(&step, answer, SteadyClock.now())?;
-                        self.shared.gauge.change(|status| status.events += count);
+                        self.shared
+                            .gauge
+                            .change(|status| (status.events, status.trouble) = (status.events + count, None));
                     }
                     Err(error) => {
                         // It may have committed before it failed: then the checkpoint has moved.
@@ -206,6 +229,7 @@ impl Reader {
 
     fn failed(&self, cursor: &mut Cursor, error: &HandleError) {
         let poison = matches!(error, HandleError::Poison(_));
+        self.trouble(error);
         let (name, position) = (&self.shared.name, cursor.oldest().map(|event| event.position.0));
         match cursor.failed(&error.to_string(), poison, fastrand::f64(), SteadyClock.now()) {
             Fate::Again(_) => {
@@ -221,16 +245,28 @@ impl Reader {
 
     /// Waits for the handler until the deadline. A late one goes on by itself, and its event is handled again.
     async fn in_time<T: Send + 'static>(
-        &self,
+        &mut self,
         work: impl Future<Output = Result<T, HandleError>> + Send + 'static,
     ) -> Result<T, HandleError> {
         let deadline = self.shared.settings.deadline;
-        match tokio::time::timeout(deadline, tokio::spawn(work)).await {
+        let (answer, answered) = oneshot::channel();
+        let task = tokio::spawn(async move {
+            // Nobody may wait for it any more.
+            let _ = answer.send(work.await);
+        });
+        match tokio::time::timeout(deadline, answered).await {
             Ok(Ok(answer)) => answer,
-            Ok(Err(failed)) if failed.is_panic() => Err(HandleError::transient("the handler panicked")),
-            Ok(Err(_)) => Err(HandleError::transient("the runtime is ending")),
-            Err(_) => Err(HandleError::transient(format!("no answer within the deadline of {deadline:?}"))),
+            Ok(Err(_)) => Err(HandleError::transient("the handler panicked")),
+            Err(_) => {
+                self.overdue.push(task);
+                Err(HandleError::transient(format!("no answer within the deadline of {deadline:?}")))
+            }
         }
+    }
+
+    fn trouble(&self, trouble: impl std::fmt::Display) {
+        let trouble = Some(trouble.to_string());
+        self.shared.gauge.change(|status| status.trouble = trouble);
     }
 
     async fn save(&mut self, cursor: &mut Cursor, step: Step, stop: &Stop) -> Result<(), Lost> {
@@ -288,6 +324,11 @@ impl Reader {
     /// An operator may move the checkpoint past what cannot be handled.
     async fn stand_still(&mut self, cursor: &Cursor, stop: &Stop) -> Result<(), Lost> {
         self.rest(HALTED_LOOK, cursor, stop).await;
+        self.look_for_moves(cursor, stop).await
+    }
+
+    /// Whether someone else has moved the checkpoint.
+    async fn look_for_moves(&mut self, cursor: &Cursor, stop: &Stop) -> Result<(), Lost> {
         match self.checkpoint(stop).await {
             Some(at) if at != cursor.saved() => {
                 Err(Lost::Moved { name: self.shared.name.clone(), at, known: cursor.saved() })
@@ -309,6 +350,7 @@ impl Reader {
 
     async fn ride_out(&mut self, what: &str, error: &StoreError, stop: &Stop) {
         tracing::warn!(subscription = %self.shared.name, %error, "{what}; again later");
+        self.trouble(error);
         tokio::select! {
             () = self.lost.stopped() => {}
             () = stop.stopped() => {}

@@ -42,6 +42,8 @@ pub struct SubscriptionStatus {
     pub events: u64,
     /// What holds all readers up, if something does.
     pub stall: Option<Stall>,
+    /// What went wrong last, until something goes right: the store is away, an event cannot be handled.
+    pub trouble: Option<String>,
 }
 
 #[derive(Debug, Default)]

@@ -11,10 +11,14 @@ use crate::stop::Stop;
 /// How long to wait after a read that had no answer.
 const AGAIN_AFTER: Duration = Duration::from_millis(200);
 
+/// The largest buffer, and the shortest sleep.
+const BUFFER_MAX: usize = 1_000_000;
+const POLL_MIN: Duration = Duration::from_millis(1);
+
 /// How a tap works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TapSettings {
-    /// How many events are held for a slow listener; then the tap waits for it, and nobody else does. 1024.
+    /// How many events are held for a slow listener, up to a million; then the tap waits for it, and nobody else does. 1024.
     pub buffer: usize,
     /// How long to sleep at most when nothing wakes it. 500 ms.
     pub poll: Duration,
@@ -40,7 +44,7 @@ impl Tap {
     /// Listens from now on.
     pub async fn open(events: Events, settings: TapSettings) -> Result<Self, tenure_core::StoreError> {
         let from = events.read_all(Position::START, 1).await?.head;
-        let (sender, receiver) = mpsc::channel(settings.buffer.max(1));
+        let (sender, receiver) = mpsc::channel(settings.buffer.clamp(1, BUFFER_MAX));
         let stop = Stop::new();
         tokio::spawn(read(events, from, sender, settings, stop.clone()));
         Ok(Self { events: receiver, stop })
@@ -88,7 +92,7 @@ async fn read(
             tokio::select! {
                 () = stop.stopped() => return,
                 () = asleep.hinted() => {}
-                () = tokio::time::sleep(settings.poll) => {}
+                () = tokio::time::sleep(settings.poll.max(POLL_MIN)) => {}
             }
         }
     }

@@ -44,7 +44,11 @@ impl<B: Behaviour> Given<B> {
     #[must_use = "say what is to follow"]
     pub fn when(self, command: B::Command) -> Then<B> {
         let answer = B::handle(&self.state, command);
-        Then { state: self.state, answer }
+        let mut state = self.state;
+        for event in answer.iter().flat_map(|reaction| &reaction.events) {
+            B::apply(&mut state, event);
+        }
+        Then { state, answer }
     }
 }
 
@@ -104,12 +108,7 @@ impl<B: Behaviour> Then<B> {
 
     /// The state after the events.
     #[track_caller]
-    pub fn then_state(mut self, check: impl FnOnce(&B::State)) -> Self {
-        if let Ok(reaction) = &self.answer {
-            for event in &reaction.events {
-                B::apply(&mut self.state, event);
-            }
-        }
+    pub fn then_state(self, check: impl FnOnce(&B::State)) -> Self {
         check(&self.state);
         self
     }

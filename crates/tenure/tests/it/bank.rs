@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tenure::core::memory::MemoryStore;
 use tenure::entity::{Aggregate, Caller, Dispatch, Process, Reaction, Rejection};
 use tenure::event::{Recorded, StreamName, StreamRead, Types, Version};
-use tenure::{Database, Events, SteadyStoreClock};
+use tenure::{Database, Events, HandleError, SteadyStoreClock};
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Account {
@@ -145,14 +145,17 @@ impl Process for Transfer {
 }
 
 /// Which transfer an event of an account concerns: the correlation is its id.
-pub(crate) fn route(event: &Recorded) -> Option<(String, TransferCommand)> {
-    event.stream.id_of("account")?;
-    let transfer = event.metadata.correlation.clone()?;
-    match Types::<AccountEvent>::new().decode(&event.kind, event.schema, &event.body).ok()? {
+pub(crate) fn route(event: &Recorded) -> Result<Option<(String, TransferCommand)>, HandleError> {
+    let (Some(_), Some(transfer)) = (event.stream.id_of("account"), event.metadata.correlation.clone())
+    else {
+        return Ok(None);
+    };
+    let known = Types::<AccountEvent>::new().decode(&event.kind, event.schema, &event.body);
+    Ok(match known.map_err(HandleError::poison)? {
         AccountEvent::Withdrawn { .. } => Some((transfer, TransferCommand::Withdrawn)),
         AccountEvent::Refused { .. } => Some((transfer, TransferCommand::Refused)),
         _ => None,
-    }
+    })
 }
 
 pub(crate) fn database() -> Database {

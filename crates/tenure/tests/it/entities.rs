@@ -186,3 +186,37 @@ async fn a_snapshot_spares_events_and_one_that_does_not_decode_is_ignored() {
     events.save_snapshot(&wrong(r#"{"balance":1000,"frozen":false}"#, 99)).await.unwrap();
     assert_eq!(node().state("a").await.unwrap(), expected);
 }
+
+/// What a node has in memory may be old. It must not refuse, nor find nothing to do, because of that.
+#[tokio::test]
+async fn an_old_state_in_memory_neither_refuses_nor_idles() {
+    let database = database();
+    let node = || Aggregates::<Account>::new(Events::new(database.events())).unwrap();
+    for by in [by_message(1), tenure::entity::Caller::default()] {
+        let (ann, bob) = (node(), node());
+        let id = format!("{:?}", by.message_id.is_some());
+        let _ = ann.tell(&id, AccountCommand::Freeze).await.unwrap();
+        let _ = bob.tell(&id, AccountCommand::Thaw).await.unwrap();
+        assert_eq!(
+            ann.tell_as(&id, deposit(5), &by).await.unwrap(),
+            accepted(3, false),
+            "she knew it frozen"
+        );
+    }
+    let (ann, bob) = (node(), node());
+    let _ = ann.tell("idle", AccountCommand::Freeze).await.unwrap();
+    let _ = bob.tell("idle", AccountCommand::Thaw).await.unwrap();
+    assert_eq!(ann.tell("idle", AccountCommand::Freeze).await.unwrap(), accepted(3, false));
+    assert!(bob.state("idle").await.unwrap().0.frozen);
+}
+
+#[tokio::test]
+async fn s57_another_content_is_told_also_by_one_that_remembers_the_message() {
+    let accounts = Aggregates::<Account>::new(Events::new(database().events())).unwrap();
+    let mut caller = by_message(7);
+    caller.fingerprint = Some(uuid::Uuid::from_u128(1));
+    let _ = accounts.tell_as("a", deposit(5), &caller).await.unwrap();
+    caller.fingerprint = Some(uuid::Uuid::from_u128(2));
+    let error = accounts.tell_as("a", deposit(6), &caller).await.unwrap_err();
+    assert!(matches!(error, TellError::Differs { .. }) && !error.is_transient(), "{error}");
+}

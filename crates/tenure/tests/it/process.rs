@@ -27,7 +27,7 @@ impl Bank {
         let sink = Dispatcher::new().with(&accounts).with(&transfers);
         let node = NodeName::new("n").unwrap();
         let relay = Relay::new(database.outbox(), Arc::new(sink), node, RelaySettings::default()).unwrap();
-        let routes = routes(&transfers, route);
+        let routes = routes("transfers", &transfers, route);
         let settings = SubscriptionSettings::default();
         let routed =
             Subscription::new("transfers", events.clone(), database.checkpoints(), routes, settings).unwrap();

@@ -224,6 +224,47 @@ async fn a_halted_subscription_says_why_and_goes_on_where_an_operator_puts_it() 
 }
 
 #[tokio::test]
+async fn a_rewind_of_a_reader_that_has_nothing_to_do_is_noticed() {
+    let database = database();
+    append(&database, &["A", "B"]).await;
+    let notes = Notes::failing(0);
+    let short = Duration::from_millis(50);
+    let settings = SubscriptionSettings { poll: short, poll_without_wakeup: short, ..quick() };
+    let running = run(subscription(&database, each(&notes), settings));
+    notes.until(2).await;
+    running.until_state(|state| *state == SubscriptionState::Live).await;
+    for _ in 0..2000 {
+        if checkpoint(&database).await == Position(2) {
+            break;
+        }
+        // passes time: the checkpoint moves a second after the handling
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    database
+        .checkpoints()
+        .rewind(&SubscriptionName::new("sub").unwrap(), Position(1), "the operator")
+        .await
+        .unwrap();
+    notes.until(3).await;
+    running.end().await.unwrap();
+    assert_eq!(notes.seen(), ["A", "B", "B"]);
+}
+
+#[tokio::test]
+async fn a_halt_for_what_may_pass_heals_by_itself() {
+    let database = database();
+    append(&database, &["Bad", "B"]).await;
+    // More failures than attempts.
+    let notes = Notes::failing(6);
+    let retry = RetryPolicy { cap: Duration::from_millis(10), ..quick().retry };
+    let running = run(subscription(&database, each(&notes), SubscriptionSettings { retry, ..quick() }));
+    notes.until(2).await;
+    assert_eq!(running.subscription.status().trouble, None);
+    running.end().await.unwrap();
+    assert_eq!(notes.seen(), ["Bad", "B"]);
+}
+
+#[tokio::test]
 async fn a_checkpoint_ahead_of_the_store_is_said_loudly_and_nothing_is_skipped() {
     let database = database();
     append(&database, &["A"]).await;

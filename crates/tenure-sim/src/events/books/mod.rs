@@ -74,11 +74,6 @@ impl Books {
         positions.filter_map(|position| self.rows.get(position)).map(|row| Recorded::clone(row)).collect()
     }
 
-    /// The positions of all events that can be seen.
-    pub(crate) fn positions(&self) -> impl DoubleEndedIterator<Item = Position> + '_ {
-        self.rows.keys().copied()
-    }
-
     /// Whether a dispatch was sent.
     pub(crate) fn has_sent(&self, id: &MessageId) -> bool {
         self.sent.contains_key(id)

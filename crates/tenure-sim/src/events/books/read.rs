@@ -58,10 +58,8 @@ impl Books {
     fn page(&self, after: Position, limit: u32, top: i64, floor: Option<i64>) -> AllPage {
         let horizon = floor.map_or(top, |floor| floor.min(top));
         let rows = self.rows.range((Bound::Excluded(after), Bound::Unbounded)).take(limit as usize);
-        let events: Vec<Recorded> = rows
-            .filter(|(position, _)| position.0 < horizon)
-            .map(|(_, row)| Recorded::clone(row))
-            .collect();
+        let events: Vec<Recorded> =
+            rows.filter(|(position, _)| position.0 < horizon).map(|(_, row)| Recorded::clone(row)).collect();
         let full = events.last().filter(|_| events.len() == limit as usize).map(|event| event.position);
         let head = Position(top - 1);
         let to_the_end = if head < after { head } else { Position(horizon - 1).max(after) };
