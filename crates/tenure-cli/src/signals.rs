@@ -41,6 +41,14 @@ impl Signals {
         .await
     }
 
+    /// Forgets what has come so far.
+    pub(crate) fn forget(&mut self) {
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        for (_, stream) in &mut self.streams {
+            while let Poll::Ready(Some(())) = stream.poll_recv(&mut context) {}
+        }
+    }
+
     /// The next signal that asks to end.
     pub(crate) async fn ending(&mut self) -> Signal {
         loop {

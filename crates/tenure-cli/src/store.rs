@@ -60,6 +60,18 @@ pub(crate) async fn open_to_work(global: &Global, url: &str, migrate: bool) -> R
 }
 
 /// The same; a store that is away is waited for.
+/// A file that is not there will not come by waiting for it.
+pub(crate) fn refuse_missing_file(url: &str) -> Result<(), Failure> {
+    if !url.starts_with("sqlite:") {
+        return Ok(());
+    }
+    let path = tenure::sqlite::SqliteOptions::from_url(url)?.path;
+    match path.exists() {
+        true => Ok(()),
+        false => Err(Failure::Failed(format!("{} is not there; `tenure migrate` makes it", path.display()))),
+    }
+}
+
 pub(crate) async fn open_patiently(
     global: &Global,
     url: &str,

@@ -28,7 +28,7 @@ pub struct PostgresOptions {
     pub naming: Naming,
     /// How many connections the pool has at most; presence, watches, session locks and the outbox have their own. 4.
     pub max_connections: u32,
-    /// How many connections the outbox has at most, opened when it is first used. 4.
+    /// How many connections outbox and events have at most, opened when they are first needed. 8.
     pub max_outbox_connections: u32,
     /// How many holders' deaths can be waited for at once, each on a connection of its own; further waits poll. 8.
     pub max_watches: u32,
@@ -119,7 +119,7 @@ impl PostgresOptions {
         Self {
             naming: Naming::default(),
             max_connections: 4,
-            max_outbox_connections: 4,
+            max_outbox_connections: 8,
             max_watches: 8,
             connect_timeout: Duration::from_secs(5),
             lock_timeout: Duration::from_secs(2),

@@ -30,8 +30,8 @@ pub(crate) struct DemoArgs {
     /// How often the node in office is killed; 0s never
     #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = duration)]
     pub(crate) kill_every: Duration,
-    /// Keep the SQLite file here afterwards; by default it is removed
-    #[arg(long, value_name = "PATH")]
+    /// Keep the SQLite file afterwards, in this directory; by default it is removed
+    #[arg(long, value_name = "DIRECTORY")]
     pub(crate) keep: Option<PathBuf>,
 }
 

@@ -7,7 +7,7 @@ mod outbox;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use clap::builder::BoolishValueParser;
+use clap::builder::{BoolishValueParser, NonEmptyStringValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
@@ -205,7 +205,7 @@ pub(crate) enum LeaseCommand {
         #[arg(long)]
         force: bool,
         /// Who asks, for the audit; the user's name by default
-        #[arg(long, env = "TENURE_ACTOR", value_name = "WHO")]
+        #[arg(long, env = "TENURE_ACTOR", value_name = "WHO", value_parser = NonEmptyStringValueParser::new())]
         by: Option<String>,
     },
 }

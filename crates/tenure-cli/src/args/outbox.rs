@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clap::builder::BoolishValueParser;
+use clap::builder::{BoolishValueParser, NonEmptyStringValueParser};
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use tenure::core::outbox::{MessageId, State};
 
@@ -235,7 +235,7 @@ pub(crate) struct ChangeArgs {
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) limit: u32,
     /// Who asks, for the audit; the user's name by default
-    #[arg(long, env = "TENURE_ACTOR", value_name = "WHO")]
+    #[arg(long, env = "TENURE_ACTOR", value_name = "WHO", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) by: Option<String>,
 }
 

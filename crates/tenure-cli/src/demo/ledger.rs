@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use library_loans::{Loan, LoanEvent};
 use serde::Serialize;
-use tenure::core::outbox::{LIST_MAX, Selection, Sequence, deterministic_id};
+use tenure::core::outbox::{LIST_MAX, Selection, Sequence, State, deterministic_id};
 use tenure::entity::Process;
 use tenure::event::{Position, Recorded};
 use tenure::{Database, Events};
@@ -31,6 +31,8 @@ pub(super) struct Ledger {
     pub(super) applied: usize,
     /// Commands and routed events that came again, and did nothing.
     pub(super) duplicates_suppressed: usize,
+    /// Commands that were still waiting at the end, or loans that waited for them.
+    pub(super) unfinished: usize,
     /// Commands without an effect, and acknowledged loans that came to no end.
     pub(super) lost: usize,
     /// Effects beyond the first of a command.
@@ -43,7 +45,7 @@ pub(super) struct Ledger {
 
 impl Ledger {
     pub(super) fn is_clean(&self) -> bool {
-        self.lost == 0 && self.doubled == 0 && self.out_of_order == 0
+        self.unfinished == 0 && self.lost == 0 && self.doubled == 0 && self.out_of_order == 0
     }
 }
 
@@ -52,6 +54,8 @@ impl Ledger {
 struct Command {
     place: Option<(String, Sequence)>,
     effects: usize,
+    /// Whether it is still to be delivered.
+    waits: bool,
 }
 
 /// The commands that follow from what happened to a loan: what must have been sent, whatever the outbox says.
@@ -107,16 +111,22 @@ pub(super) async fn draw_up(
             out_of_order += 1;
         }
     }
-    let unfinished = asked.iter().filter(|id| !ends.contains_key(id.as_str())).count();
-    let without_effect = commands.values().filter(|command| command.effects == 0).count();
+    let endless = asked.iter().filter(|id| !ends.contains_key(id.as_str())).count();
+    let without = |waits: bool| {
+        commands.values().filter(|command| command.effects == 0 && command.waits == waits).count()
+    };
+    let (waiting, without_effect) = (without(true), without(false));
+    // While commands wait, it cannot be told what else is late and what is lost.
+    let (late, lost) = if waiting > 0 { (endless, 0) } else { (0, endless) };
     Ok(Ledger {
         loans: asked.len(),
         returned: ends.values().filter(|end| **end == LoanEvent::Returned).count(),
         refused: ends.values().filter(|end| **end == LoanEvent::Refused).count(),
         committed: commands.len(),
-        applied: commands.len() - without_effect,
+        applied: commands.len() - without_effect - waiting,
         duplicates_suppressed: duplicates(journal),
-        lost: without_effect + unfinished,
+        unfinished: waiting + late,
+        lost: without_effect + lost,
         doubled: commands
             .values()
             .map(|command| command.effects)
@@ -141,7 +151,8 @@ async fn commands(database: &Database) -> Result<HashMap<String, Command>, Failu
         before = Some(last.row);
         for message in page {
             let place = message.source.map(|source| (source, message.sequence));
-            commands.insert(message.id, Command { place, effects: 0 });
+            let waits = message.state == State::Pending;
+            commands.insert(message.id, Command { place, effects: 0, waits });
         }
     }
 }

@@ -20,6 +20,7 @@ pub(super) async fn request(database: Database, rate: u32, stop: Stop) -> Result
     let loans = Processes::<Loan>::new(events)?;
     let pause = Duration::from_secs(COMMANDS_EACH.into()) / rate;
     let (mut asked, mut next, mut number) = (Vec::new(), Instant::now(), 0u32);
+    let mut warned = None;
     while !stop.is_stopped() {
         // A new one each time: a request that had no answer may have been committed all the same.
         number += 1;
@@ -31,7 +32,13 @@ pub(super) async fn request(database: Database, rate: u32, stop: Stop) -> Result
         match loans.tell(&id, request).await {
             Ok(Reply::Accepted { .. }) => asked.push(id),
             Ok(Reply::Rejected(rejection)) => return Err(Failure::Failed(format!("loan {id}: {rejection}"))),
-            Err(error) if error.is_transient() => tracing::warn!(%error, "a loan could not be requested"),
+            Err(error) if error.is_transient() => {
+                // Once a second is enough to know.
+                if warned.is_none_or(|at: Instant| at.elapsed() >= Duration::from_secs(1)) {
+                    warned = Some(Instant::now());
+                    tracing::warn!(%error, "a loan could not be requested");
+                }
+            }
             Err(error) => return Err(Failure::Failed(format!("loan {id}: {error}"))),
         }
         next += pause;

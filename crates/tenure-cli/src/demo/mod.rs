@@ -42,12 +42,12 @@ const ROUTES: &str = "demo/routes";
 const SETTLE: Duration = Duration::from_secs(30);
 
 pub(crate) async fn demo(global: &Global, args: &DemoArgs) -> Result<ExitCode, Failure> {
-    if global.db.is_some() {
-        return Err(Failure::Usage(
-            "the demo has a SQLite file of its own; --keep PATH says where it is left".into(),
-        ));
+    if global.db.is_some() || global.schema.is_some() || global.table_prefix != "tenure_" {
+        let own = "the demo has a SQLite file of its own: it takes no --db (nor TENURE_DB), --schema or --table-prefix; \
+                   --keep DIRECTORY says where the file is left";
+        return Err(Failure::Usage(own.into()));
     }
-    let scratch = tempfile::tempdir()?;
+    let scratch = tempfile::Builder::new().prefix("tenure-demo-").tempdir()?;
     let directory = args.keep.as_deref().unwrap_or(scratch.path());
     let file = fresh_file(directory)?;
     let url = format!("sqlite:{}", file.display());
@@ -80,7 +80,11 @@ pub(crate) async fn demo(global: &Global, args: &DemoArgs) -> Result<ExitCode, F
 
 /// A file that is not there yet: a ledger about another demo's loans would be wrong.
 fn fresh_file(directory: &Path) -> Result<PathBuf, Failure> {
-    std::fs::create_dir_all(directory)?;
+    if directory.to_string_lossy().contains(['?', '#', '%']) {
+        return Err(Failure::Usage(format!("{}: name a directory without ?, # and %", directory.display())));
+    }
+    let wrong = |error: std::io::Error| Failure::Usage(format!("--keep {}: {error}", directory.display()));
+    std::fs::create_dir_all(directory).map_err(wrong)?;
     let file = directory.join("demo.db");
     if file.exists() {
         return Err(Failure::Usage(format!("{} is there already; name another directory", file.display())));

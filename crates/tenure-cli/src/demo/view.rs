@@ -46,7 +46,7 @@ impl View {
     pub(super) fn begin(&self, file: &Path) {
         if self.manner != Manner::Json {
             output::line(format_args!(
-                "Two libraries lend each other's books. {} nodes share {}; the one in office is killed every few seconds.",
+                "Two libraries lend each other's books. Nodes: {}, over {}; those in office are killed again and again.",
                 self.settings["nodes"],
                 file.display()
             ));
@@ -77,7 +77,7 @@ impl View {
                 "failovers": failovers.len(), "last_failover_ms": last.map(|ms| ms as u64),
             })),
             Manner::Lines => output::line(format_args!(
-                "{:>3} s  term {}  {} delivered ({rate}/s)  {} waiting  {} dead  {} failovers{}",
+                "{:>3} s  term {}  {} delivered ({rate}/s)  {} waiting  {} dead  failovers: {}{}",
                 elapsed.as_secs(),
                 nodes.term().map_or_else(|| "-".into(), |term| term.to_string()),
                 stats.dispatched,
@@ -142,7 +142,9 @@ impl View {
             result["event"] = "result".into();
             result["settings"] = self.settings.clone();
             result["exit_code"] = u8::from(!ledger.is_clean()).into();
-            output::event(&result);
+            // Behind what was told before; and that it could be written is seen.
+            output::finish();
+            output::line(result);
             return;
         }
         let span = |pick: fn(&[u64]) -> Option<u64>| {
@@ -155,6 +157,7 @@ impl View {
             ("commands committed", ledger.committed.to_string()),
             ("commands applied", ledger.applied.to_string()),
             ("duplicates suppressed", ledger.duplicates_suppressed.to_string()),
+            ("not finished in time", ledger.unfinished.to_string()),
             ("lost", ledger.lost.to_string()),
             ("doubled", ledger.doubled.to_string()),
             ("out of order", ledger.out_of_order.to_string()),
@@ -169,7 +172,14 @@ impl View {
         output::line(if ledger.is_clean() {
             "\nNothing was lost, nothing took effect twice, nothing came out of order."
         } else {
-            "\nThis is a bug in Tenure. Please report it, with the file of `tenure demo --keep PATH`."
+            match ledger.unfinished {
+                0 => {
+                    "\nThis is a bug in Tenure. Please report it, with the file of `tenure demo --keep DIRECTORY`."
+                }
+                _ => {
+                    "\nNot everything came to its end in time: too little disk, or too slow a machine for this rate?"
+                }
+            }
         });
     }
 }

@@ -120,7 +120,7 @@ fn print(details: &Details, limit: usize) {
     }
     let (text, cut) = payload(details, limit);
     let what = if details.is_text { "payload" } else { "payload, hex" };
-    field(what, &text.unwrap_or_else(|| "none".into()));
+    output::line(format_args!("{what:<12} {}", plain(&text.unwrap_or_else(|| "none".into()), usize::MAX)));
     if cut {
         output::note("the payload was cut; --full shows all of it");
     }

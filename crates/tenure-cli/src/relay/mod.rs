@@ -21,6 +21,9 @@ use crate::store;
 /// How often `--until-empty` asks whether anything is left.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
+/// Signals within this time are one.
+const SAME_WISH: Duration = Duration::from_millis(500);
+
 /// Whether a line on the terminal shows what the relay does.
 pub(crate) fn shows_live(global: &Global, args: &RelayArgs) -> bool {
     !global.json && !args.quiet && !args.to.starts_with("stdout:") && io::stderr().is_terminal()
@@ -37,6 +40,9 @@ pub(crate) async fn relay(global: &Global, args: &RelayArgs) -> Result<ExitCode,
     let url = store::database_url(global)?;
     store::refuse_memory(url)?;
     let sink = sink(args)?;
+    if args.no_migrate {
+        store::refuse_missing_file(url)?;
+    }
     let mut signals = Signals::catch()?;
     let database = tokio::select! {
         biased;
@@ -75,10 +81,16 @@ pub(crate) async fn relay(global: &Global, args: &RelayArgs) -> Result<ExitCode,
     };
     stop.stop();
     if ended.is_none() {
+        let impatient = async {
+            // Some programs signal a process and then its group: that is one wish, and not two.
+            tokio::time::sleep(SAME_WISH).await;
+            signals.forget();
+            signals.ending().await
+        };
         ended = tokio::select! {
             ended = &mut work => Some(ended),
             // A second signal does not wait.
-            signal = signals.ending() => {
+            signal = impatient => {
                 output::note(format_args!("{signal} again: left without waiting for deliveries; they will be made again"));
                 None
             }

@@ -20,7 +20,7 @@ fn b1_nothing_is_lost_doubled_or_out_of_order_while_the_leader_is_killed() {
         assert!(["status", "result"].contains(&told["event"].as_str().unwrap_or_default()), "{told}");
     }
     let result = last_line(&said.stdout);
-    for nothing in ["lost", "doubled", "out_of_order"] {
+    for nothing in ["unfinished", "lost", "doubled", "out_of_order"] {
         assert_eq!(result[nothing], 0, "{result}");
     }
     assert_eq!(result["committed"], result["applied"], "{result}");

@@ -8,7 +8,7 @@ use tenure::event::{Append, AppendAnswer, Expected, NewEvent, StreamName, Versio
 use tenure::{Events, NewMessage};
 
 use crate::args::{AppendArgs, Global};
-use crate::bench::outbox::measure::{median, round};
+use crate::bench::outbox::measure::{median, round, unless_ended};
 use crate::bench::outbox::rig::{Rig, rig};
 use crate::bench::outbox::statements::PAYLOAD;
 use crate::output::{self, Failure};
@@ -18,7 +18,7 @@ const EVENTS_EACH: i64 = 10;
 
 pub(crate) async fn append(global: &Global, args: &AppendArgs) -> Result<ExitCode, Failure> {
     let rig = rig(global).await?;
-    let measured = measure(&*rig, args).await;
+    let measured = unless_ended(measure(&*rig, args)).await;
     let store = rig.store();
     rig.remove().await?;
     let (rates, ceilings) = measured?;

@@ -10,7 +10,7 @@ use tenure::event::{Append, Expected, NewEvent, StreamName, encode};
 use tenure::{Aggregates, Events};
 
 use crate::args::{Global, LoadArgs};
-use crate::bench::outbox::measure::{median, round};
+use crate::bench::outbox::measure::{median, round, unless_ended};
 use crate::bench::outbox::rig::{Rig, rig};
 use crate::output::{self, Failure};
 
@@ -53,7 +53,7 @@ impl Aggregate for Counter {
 
 pub(crate) async fn load(global: &Global, args: &LoadArgs) -> Result<ExitCode, Failure> {
     let rig = rig(global).await?;
-    let measured = measure(&*rig, args).await;
+    let measured = unless_ended(measure(&*rig, args)).await;
     let store = rig.store();
     rig.remove().await?;
     let (large, small) = measured?;

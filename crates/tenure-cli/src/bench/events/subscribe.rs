@@ -10,7 +10,7 @@ use tenure::event::{Append, Expected, NewEvent, StreamName};
 use tenure::{Events, LeaseSettings, Leases, Stop, Subscription, SubscriptionSettings, handler, local_node};
 
 use crate::args::{Global, SubscribeArgs};
-use crate::bench::outbox::measure::round;
+use crate::bench::outbox::measure::{round, unless_ended};
 use crate::bench::outbox::rig::{Rig, rig};
 use crate::bench::outbox::statements::PAYLOAD;
 use crate::output::{self, Failure};
@@ -19,7 +19,7 @@ type Arrivals = Arc<Mutex<HashMap<uuid::Uuid, Instant>>>;
 
 pub(crate) async fn subscribe(global: &Global, args: &SubscribeArgs) -> Result<ExitCode, Failure> {
     let rig = rig(global).await?;
-    let measured = measure(&*rig, args).await;
+    let measured = unless_ended(measure(&*rig, args)).await;
     let store = rig.store();
     rig.remove().await?;
     let mut micros = measured?;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use super::measure::{drain as drain_once, median, peak_kib, round};
+use super::measure::{drain as drain_once, median, peak_kib, round, unless_ended};
 use super::rig::{Rig, rig};
 use crate::args::{DrainArgs, Global};
 use crate::output::{self, Failure};
@@ -34,7 +34,7 @@ struct Report {
 
 pub(crate) async fn drain(global: &Global, args: &DrainArgs) -> Result<ExitCode, Failure> {
     let rig = rig(global).await?;
-    let measured = measure(&*rig, args).await;
+    let measured = unless_ended(measure(&*rig, args)).await;
     rig.remove().await?;
     let report = measured?;
     if global.json {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tenure::{NewMessage, RelaySettings};
 
-use super::measure::{Running, median, no_op, round};
+use super::measure::{Running, median, no_op, round, unless_ended};
 use super::rig::{Rig, rig};
 use super::statements::PAYLOAD;
 use crate::args::{EnqueueArgs, Global};
@@ -17,7 +17,7 @@ const STRETCH: Duration = Duration::from_secs(2);
 
 pub(crate) async fn enqueue(global: &Global, args: &EnqueueArgs) -> Result<ExitCode, Failure> {
     let rig = rig(global).await?;
-    let measured = measure(&*rig, args).await;
+    let measured = unless_ended(measure(&*rig, args)).await;
     let store = rig.store();
     rig.remove().await?;
     let Measured { bare, ours, asleep, awake } = measured?;

@@ -12,7 +12,7 @@ use tenure::core::outbox::{Message, MessageId};
 use tenure::sink::{self, SinkOptions};
 use tenure::{NewMessage, RelaySettings, Verdict};
 
-use super::measure::{Running, round};
+use super::measure::{Running, round, unless_ended};
 use super::receiver::Receiver;
 use super::rig::{Rig, rig};
 use super::statements::PAYLOAD;
@@ -53,7 +53,7 @@ impl Sink for Arrivals {
 
 pub(crate) async fn latency(global: &Global, args: &LatencyArgs) -> Result<ExitCode, Failure> {
     let rig = rig(global).await?;
-    let measured = measure(&*rig, args).await;
+    let measured = unless_ended(measure(&*rig, args)).await;
     let store = rig.store();
     rig.remove().await?;
     let spans = measured?;

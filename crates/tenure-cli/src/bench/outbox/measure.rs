@@ -10,6 +10,7 @@ use tenure::{LeaseSettings, Leases, Relay, RelaySettings, Role, Stop, Verdict, l
 
 use super::rig::Rig;
 use crate::output::Failure;
+use crate::signals::Signals;
 
 /// How long a drain may stand still before the measurement gives up.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -90,6 +91,17 @@ pub(super) async fn drain(rig: &dyn Rig, count: u64) -> Result<f64, Failure> {
     tracing::info!(status = ?running.relay.status(), "drained");
     running.end().await?;
     Ok(rate)
+}
+
+/// A measurement, unless someone asks it to end: what it has made is removed in either case.
+pub(in crate::bench) async fn unless_ended<T>(
+    measuring: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let mut signals = Signals::catch()?;
+    tokio::select! {
+        measured = measuring => measured,
+        signal = signals.ending() => Err(Failure::Failed(format!("{signal}: ended early, nothing was measured"))),
+    }
 }
 
 /// The middle one.

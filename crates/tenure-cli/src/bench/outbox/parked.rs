@@ -4,14 +4,14 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use super::measure::{drain, median, round};
+use super::measure::{drain, median, round, unless_ended};
 use super::rig::{Rig, rig};
 use crate::args::{Global, ParkedArgs};
 use crate::output::{self, Failure};
 
 pub(crate) async fn parked(global: &Global, args: &ParkedArgs) -> Result<ExitCode, Failure> {
     let rig = rig(global).await?;
-    let measured = measure(&*rig, args).await;
+    let measured = unless_ended(measure(&*rig, args)).await;
     let store = rig.store();
     rig.remove().await?;
     let (without, with) = measured?;

@@ -45,8 +45,8 @@ pub(in crate::bench) trait Rig: Send + Sync {
     /// Inserts so many events of earlier days, a hundred in each stream.
     async fn fill_events(&self, count: u64) -> Result<(), Failure>;
 
-    /// Events and messages appended per second by the plainest means: both rows in one transaction, into tables that
-    /// nothing watches, by so many writers.
+    /// Events and messages appended per second by the plainest means: both rows inserted into the same tables in one
+    /// transaction, and on Postgres in one statement, by so many writers.
     async fn by_hand(&self, writers: u32, lasts: Duration) -> Result<f64, Failure>;
 
     /// Removes everything.

@@ -12,8 +12,7 @@ use super::rig::{Producer, Rig};
 use super::statements::PAYLOAD;
 use super::statements::sqlite::{
     BARE, BY_HAND_EVENT, BY_HAND_MESSAGE, CLEAR, CLEAR_PLAIN, DELETE_PLAIN, FILL, FILL_EVENTS, FILL_PLAIN,
-    FILL_STREAMS, NOTE_FINISHED, NOTE_PLAIN, PLAIN_TABLES, READ_PLAIN, SETTLE, TABLE_OF_EVENTS,
-    TABLE_OF_OUTBOX, bare_table,
+    FILL_STREAMS, NOTE_FINISHED, NOTE_PLAIN, PLAIN_TABLES, READ_PLAIN, SETTLE, TABLE_OF_OUTBOX, bare_table,
 };
 use crate::output::Failure;
 
@@ -35,8 +34,6 @@ impl SqliteRig {
         rig.run(|connection| {
             connection.execute_batch(PLAIN_TABLES)?;
             let create: String = connection.query_row(TABLE_OF_OUTBOX, [], |row| row.get(0))?;
-            connection.execute_batch(&bare_table(&create))?;
-            let create: String = connection.query_row(TABLE_OF_EVENTS, [], |row| row.get(0))?;
             connection.execute_batch(&bare_table(&create))
         })
         .await?;

@@ -22,12 +22,11 @@ pub(super) mod postgres {
             created_at timestamptz NOT NULL DEFAULT clock_timestamp()); \
         CREATE TABLE plain_attempts (message bigint, number integer, at timestamptz NOT NULL, outcome text NOT NULL, \
             took_us bigint NOT NULL, node text NOT NULL, term bigint, error text, PRIMARY KEY (message, number)); \
-        CREATE TABLE bare_outbox (LIKE tenure_outbox INCLUDING ALL); \
-        CREATE TABLE bare_events (LIKE tenure_events INCLUDING ALL)";
+        CREATE TABLE bare_outbox (LIKE tenure_outbox INCLUDING ALL)";
     /// Both rows in one statement and so in one transaction and one round trip.
-    pub(crate) const BY_HAND: &str = "WITH happened AS (INSERT INTO bare_events (stream, version, event_id, type, schema_version, any_version, payload) \
+    pub(crate) const BY_HAND: &str = "WITH happened AS (INSERT INTO tenure_events (stream, version, event_id, type, schema_version, any_version, payload) \
             VALUES ($1, $2, gen_random_uuid(), 'OrderPlaced', 1, false, $3)) \
-        INSERT INTO bare_outbox (source, source_seq, topic, type, payload) VALUES ($1, $2, 'orders', 'ShipOrder', $3)";
+        INSERT INTO tenure_outbox (source, source_seq, topic, type, payload) VALUES ($1, $2, 'orders', 'ShipOrder', $3)";
     pub(crate) const FILL_EVENTS: &str = "INSERT INTO tenure_events (stream, version, event_id, type, schema_version, any_version, payload) \
         SELECT 'kept-' || $1::bigint || '-' || (i / 100), i % 100 + 1, gen_random_uuid(), 'OrderPlaced', 1, false, $3::text \
         FROM generate_series(0, $2::bigint - 1) AS i";
@@ -89,11 +88,9 @@ pub(super) mod sqlite {
     pub(crate) const BARE: &str =
         "insert into bare_outbox (source, topic, type, payload) values (?1, ?2, ?3, ?4)";
 
-    pub(crate) const TABLE_OF_EVENTS: &str =
-        "select sql from sqlite_master where type = 'table' and name = 'tenure_events'";
-    pub(crate) const BY_HAND_EVENT: &str = "insert into bare_events (stream, version, event_id, type, schema_version, recorded_at, any_version, payload) \
+    pub(crate) const BY_HAND_EVENT: &str = "insert into tenure_events (stream, version, event_id, type, schema_version, recorded_at, any_version, payload) \
         values (?1, ?2, lower(hex(randomblob(16))), 'OrderPlaced', 1, 0, 0, ?3)";
-    pub(crate) const BY_HAND_MESSAGE: &str = "insert into bare_outbox (source, source_seq, topic, type, payload) \
+    pub(crate) const BY_HAND_MESSAGE: &str = "insert into tenure_outbox (source, source_seq, topic, type, payload) \
         values (?1, ?2, 'orders', 'ShipOrder', ?3)";
     pub(crate) const FILL_EVENTS: &str = "with recursive n(i) as (select 0 union all select i + 1 from n where i < ?2 - 1) \
         insert into tenure_events (stream, version, event_id, type, schema_version, recorded_at, any_version, payload) \
