@@ -87,7 +87,9 @@ fn chaos(store: &Store, postgres: Option<&str>) {
                 crashes += 1;
             }
             8 => {
-                assert_eq!(relays[victim].stop(), 0, "{}", relays[victim].log());
+                // One that was started a moment ago may not catch signals yet: then the signal ends it.
+                let code = relays[victim].stop();
+                assert!([0, 143].contains(&code), "{code}: {}", relays[victim].log());
                 relays[victim] = start(victim);
             }
             _ => pass(Duration::from_millis(chance.u64(..200))),
