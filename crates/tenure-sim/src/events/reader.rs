@@ -177,7 +177,7 @@ impl Reader {
                     return self.stepped(&step, Advance::Advanced, turn);
                 }
                 if let Some(count) = count {
-                    self.failed(count, "nobody knows", turn);
+                    self.failed(count, "nobody knows", false, turn);
                 }
                 self.go_on(turn);
             }
@@ -259,7 +259,7 @@ impl Reader {
         let applies: Vec<Position> = events.iter().map(|event| event.position).collect();
         let poison = events.iter().any(|event| self.plan.is_poison(event));
         if poison || (turn.stormy && turn.hit(self.plan.fail)) {
-            self.failed(applies.len(), "the projection failed", turn);
+            self.failed(applies.len(), "the projection failed", poison, turn);
             // It takes a moment, whatever comes of it.
             self.rest(Duration::from_micros(50), turn);
         } else {
@@ -267,9 +267,9 @@ impl Reader {
         }
     }
 
-    fn failed(&mut self, count: usize, reason: &str, turn: &mut Turn<'_>) {
+    fn failed(&mut self, count: usize, reason: &str, poison: bool, turn: &mut Turn<'_>) {
         match (&mut self.cursor, count) {
-            (Some(_), 1) => self.fail_front(reason, false, turn),
+            (Some(_), 1) => self.fail_front(reason, poison, turn),
             (Some(cursor), count) => cursor.failed_together(count),
             (None, _) => {}
         }
