@@ -1,8 +1,9 @@
 //! Appends that wait for the writing connection are committed together: the disk is waited for once.
 //!
 //! ```text
-//!   append ─▶ in line ─▶ its job, when its turn comes ─▶ takes all that wait ─▶ one transaction, a savepoint for each
-//!                                                          └── should that fail: each by itself
+//!   append ─▶ in line; the first one gives the thread a job ─▶ the job takes all that wait ─▶ one transaction,
+//!                                                                                            a savepoint for each
+//!                                                              └── should that fail: each by itself
 //! ```
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,66 +24,68 @@ type Answer = Result<AppendAnswer, Unappended>;
 
 /// The appends that wait. Clones share the line.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Line(Arc<Mutex<Waiting>>);
+pub(crate) struct Line(Arc<Mutex<Vec<Waiting>>>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Waiting {
-    appends: Vec<(u64, Append, oneshot::Sender<Answer>)>,
-    /// How many have ever stood in line: the number of the next one.
-    count: u64,
+    append: Append,
+    answer: oneshot::Sender<Answer>,
 }
 
 /// A place in the line.
 #[derive(Debug)]
 pub(super) struct Place {
-    number: u64,
     pub(super) answer: oneshot::Receiver<Answer>,
+    /// Nobody stood in line before: the thread has to be given a job that calls [`Line::write`], at once.
+    pub(super) is_first: bool,
 }
 
 impl Line {
-    /// Stands in line. Whoever does must give the thread a job that calls [`Line::write`].
+    /// Stands in line.
     pub(super) fn join(&self, append: Append) -> Place {
         let (sender, answer) = oneshot::channel();
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = waiting.count;
-        waiting.count += 1;
-        waiting.appends.push((number, append, sender));
-        Place { number, answer }
+        let mut line = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_first = line.is_empty();
+        line.push(Waiting { append, answer: sender });
+        Place { answer, is_first }
     }
 
-    /// Leaves the line, if it was not one's turn yet.
-    pub(super) fn leave(&self, place: &Place) {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.appends.retain(|(number, ..)| *number != place.number);
+    /// All that wait. Whoever comes after them is first again.
+    fn take(&self) -> Vec<Waiting> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Appends what waits, and rings for what was written. With nothing in line, someone else's job has done it.
-    pub(super) fn write(&self, database: &mut Database, bells: &Bells) -> Result<(), Fault> {
-        let together: Vec<_> = {
-            let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let count = waiting.appends.len().min(TOGETHER);
-            waiting.appends.drain(..count).collect()
-        };
-        if together.is_empty() {
-            return Ok(());
+    /// Sends everyone home: there is nobody to write. They hear that the outcome is unknown.
+    pub(super) fn dissolve(&self) {
+        drop(self.take());
+    }
+
+    /// Appends what waits, and rings for what was written.
+    pub(super) fn write(&self, database: &mut Database, bells: &Bells) {
+        let mut waiting = self.take();
+        while !waiting.is_empty() {
+            let rest = waiting.split_off(waiting.len().min(TOGETHER));
+            write_together(database, bells, std::mem::replace(&mut waiting, rest));
         }
-        let (appends, answers): (Vec<_>, Vec<_>) =
-            together.into_iter().map(|(_, append, answer)| (append, answer)).unzip();
-        let told = match write_all(database, &appends) {
-            Ok(told) => told,
-            // Nobody knows which of them it was.
-            Err(_) if appends.len() > 1 => appends.iter().map(|append| write_one(database, append)).collect(),
-            Err(fault) => vec![Err(fault.into())],
-        };
-        // Here and not where the answer is waited for: perhaps nobody does any more.
-        if told.iter().flatten().any(is_written) {
-            bells.ring();
-        }
-        for (answer, told) in answers.into_iter().zip(told) {
-            // Who went away does not want to know.
-            let _ = answer.send(told);
-        }
-        Ok(())
+    }
+}
+
+fn write_together(database: &mut Database, bells: &Bells, together: Vec<Waiting>) {
+    let (appends, answers): (Vec<_>, Vec<_>) =
+        together.into_iter().map(|waiting| (waiting.append, waiting.answer)).unzip();
+    let told = match write_all(database, &appends) {
+        Ok(told) => told,
+        // Nobody knows which of them it was.
+        Err(_) if appends.len() > 1 => appends.iter().map(|append| write_one(database, append)).collect(),
+        Err(fault) => vec![Err(fault.into())],
+    };
+    // Here and not where the answer is waited for: perhaps nobody does any more.
+    if told.iter().flatten().any(is_written) {
+        bells.ring();
+    }
+    for (answer, told) in answers.into_iter().zip(told) {
+        // Who went away does not want to know.
+        let _ = answer.send(told);
     }
 }
 
@@ -92,15 +95,18 @@ fn write_one(database: &mut Database, append: &Append) -> Answer {
 }
 
 fn write_all(database: &mut Database, appends: &[Append]) -> Result<Vec<Answer>, Fault> {
-    database.write(|writing| {
-        let append = |append: &Append| {
-            match append_whole(writing.connection, writing.statements, append, writing.now.wall) {
-                // Nobody knows what is left of the transaction, so it is rolled back.
-                Err(Unappended::Fault(fault)) => Err(fault),
-                // What was refused has left it as it was, so there is nothing to roll back.
-                answer => Ok(answer),
-            }
-        };
-        appends.iter().map(append).collect()
+    // Every transaction looks whether the files are still those that were opened.
+    database.run(|database| {
+        database.write(|writing| {
+            let append = |append: &Append| {
+                match append_whole(writing.connection, writing.statements, append, writing.now.wall) {
+                    // Nobody knows what is left of the transaction, so it is rolled back.
+                    Err(Unappended::Fault(fault)) => Err(fault),
+                    // What was refused has left it as it was, so there is nothing to roll back.
+                    answer => Ok(answer),
+                }
+            };
+            appends.iter().map(append).collect()
+        })
     })
 }

@@ -16,17 +16,18 @@ use crate::store::SqliteStore;
 impl EventStore for SqliteStore {
     async fn append(&self, append: &Append, limits: &Limits) -> Result<AppendAnswer, AppendError> {
         append.check(limits, true)?;
-        let line = self.shared().appends.clone();
-        let mut place = line.join(append.clone());
-        let (theirs, bells) = (line.clone(), self.shared().bells.clone());
-        if let Err(error) = self.run(move |database| theirs.write(database, &bells)).await {
-            line.leave(&place);
-            return Err(error.into());
+        let line = &self.shared().appends;
+        let place = line.join(append.clone());
+        if place.is_first {
+            // Without waiting for anything in between: should this future be dropped, the others are not forgotten.
+            let (theirs, bells) = (line.clone(), self.shared().bells.clone());
+            if !self.shared().worker.post(move |database| theirs.write(database, &bells)) {
+                line.dissolve();
+            }
         }
-        // Our job has run, so it was answered, by it or by one before it; unless the thread panicked over it.
-        let answer = place.answer.try_recv().map_err(|_| StoreError::Unreachable {
+        let answer = place.answer.await.map_err(|_| StoreError::Unreachable {
             store: self.label().to_owned(),
-            message: "the append had no answer".into(),
+            message: "the append had no answer: the store is closing, or too many jobs wait for it".into(),
         })?;
         answer.map_err(|unappended| unappended.at(self.label()))
     }
