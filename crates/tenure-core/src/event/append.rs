@@ -117,11 +117,17 @@ impl Append {
         self
     }
 
+    /// Refuses dispatches where nothing would send them.
+    pub fn check_outbox(&self, has_outbox: bool) -> Result<(), AppendProblem> {
+        match self.dispatches.len() {
+            dispatches if dispatches > 0 && !has_outbox => Err(AppendProblem::NoOutbox { dispatches }),
+            _ => Ok(()),
+        }
+    }
+
     /// Checks everything that can be checked without the store. `has_outbox` says whether dispatches can be sent at all.
     pub fn check(&self, limits: &Limits, has_outbox: bool) -> Result<(), AppendProblem> {
-        if !self.dispatches.is_empty() && !has_outbox {
-            return Err(AppendProblem::NoOutbox { dispatches: self.dispatches.len() });
-        }
+        self.check_outbox(has_outbox)?;
         if self.events.is_empty() && self.dispatches.is_empty() && self.mark.is_none() {
             return Err(AppendProblem::Nothing);
         }

@@ -122,15 +122,11 @@ pub(super) fn append_whole(
 ) -> Result<AppendAnswer, Unappended> {
     connection.prepare_cached("savepoint tenure_append")?.execute([])?;
     let answer = Appending { connection, statements, append, now }.run();
-    let end = match &answer {
-        Ok(answer) if decide::is_written(answer) => "release tenure_append",
-        _ => "rollback to tenure_append; release tenure_append",
-    };
-    let ended = match end {
-        "release tenure_append" => {
-            connection.prepare_cached(end).and_then(|mut end| end.execute([]).map(drop))
+    let ended = match &answer {
+        Ok(answer) if decide::is_written(answer) => {
+            connection.prepare_cached("release tenure_append").and_then(|mut end| end.execute([]).map(drop))
         }
-        both => connection.execute_batch(both),
+        _ => connection.execute_batch("rollback to tenure_append; release tenure_append"),
     };
     match (ended, answer) {
         // Some failures, such as a full disk, make SQLite roll everything back by itself; the first one tells what it was.

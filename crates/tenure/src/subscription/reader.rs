@@ -11,20 +11,19 @@ use tenure_core::StoreError;
 use tenure_core::event::{Position, Recorded};
 use tenure_core::lease::Fence;
 use tenure_core::subscription::{Advance, Cursor, Fate, Front, Lost, Step};
-use tenure_core::time::{Clock, Monotonic};
+use tenure_core::time::Clock;
 use tokio::sync::oneshot;
 
 use super::handler::{HandleError, Handling};
 use super::status::SubscriptionState;
 use super::{Seat, Shared};
 use crate::clock::SteadyClock;
+use crate::hub::Lookout;
 use crate::stop::Stop;
 
 /// How long to wait after a call to the store that had no answer; doubles up to [`STORE_AGAIN_MAX`].
 const STORE_AGAIN: Duration = Duration::from_millis(50);
 const STORE_AGAIN_MAX: Duration = Duration::from_secs(2);
-/// How soon a reader that found nothing looks again, at first: what was appended just now may show a moment later.
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
 /// So many handlings that are past their deadline are borne; then nothing more is handled before one of them ends.
 const OVERDUE_MAX: usize = 8;
 /// How often it is looked whether one has.
@@ -50,7 +49,9 @@ pub(super) struct Reader {
     seat: Seat,
     lost: Stop,
     pause: Duration,
-    quiet: Duration,
+    lookout: Lookout,
+    /// The last page did not show all there is.
+    more: bool,
     /// Handlings that are past their deadline, and go on by themselves.
     overdue: Vec<tokio::task::JoinHandle<()>>,
 }
@@ -58,7 +59,9 @@ pub(super) struct Reader {
 impl Reader {
     pub(super) fn new(shared: Arc<Shared>, seat: Seat) -> Self {
         let lost = seat.as_ref().map_or_else(Stop::new, |(lease, _)| lease.lost());
-        Self { shared, seat, lost, pause: STORE_AGAIN, quiet: LOOK_AGAIN, overdue: Vec::new() }
+        let settings = &shared.settings;
+        let lookout = Lookout::new(shared.events.hub(), settings.poll, settings.poll_without_wakeup);
+        Self { shared, seat, lost, pause: STORE_AGAIN, lookout, more: false, overdue: Vec::new() }
     }
 
     fn office(&self) -> Option<Fence> {
@@ -67,7 +70,6 @@ impl Reader {
 
     /// Works until `stop` is given, the lease is over or the checkpoint was moved by someone else.
     pub(super) async fn run(mut self, stop: &Stop) -> Result<Ended, Lost> {
-        self.shared.events.hub().start();
         let Some(checkpoint) = self.checkpoint(stop).await else { return Ok(self.ended(stop)) };
         if let Some(fence) = self.is_foreign(checkpoint).await {
             return Ok(Ended::Foreign(fence));
@@ -137,45 +139,40 @@ impl Reader {
         Ok(self.ended(stop))
     }
 
-    /// Reads a page; with nothing new in it, sleeps.
+    /// Reads a page, when it is time to.
     async fn read(&mut self, cursor: &mut Cursor, stop: &Stop) -> Result<(), Lost> {
         let Some((after, limit)) = cursor.wants() else { return Ok(()) };
-        let shared = self.shared.clone();
-        // Whatever is appended from here on ends the sleep, also if it was not yet to be seen in this page.
-        let hub = shared.events.hub().clone();
-        let mut asleep = hub.lie_down();
-        let events = self.shared.events.clone();
+        let due_in = self.lookout.due_in();
+        if !self.more && !due_in.is_zero() {
+            let span = cursor.step_due().map_or(due_in, |due| SteadyClock.now().until(due));
+            tokio::select! {
+                () = self.lookout.until_due() => {}
+                () = rest(span, &self.lost, stop) => {}
+            }
+            // Who has nothing to do takes no step, and would never hear that an operator has moved the checkpoint.
+            return match due_in >= self.lookout.poll() / 2 && !stop.is_stopped() {
+                true => self.look_for_moves(cursor, stop).await,
+                false => Ok(()),
+            };
+        }
+        let (events, began) = (self.shared.events.clone(), SteadyClock.now());
         match whole(async move { events.read_all(after, limit).await }).await {
             Ok(page) => {
                 self.pause = STORE_AGAIN;
-                let stalled = page.stall.clone();
+                let (stalled, ends_early) = (page.stall.clone(), page.read_to < page.head);
                 let fresh = cursor.took(page)?;
-                let live = fresh == 0;
+                self.more = fresh > 0 && ends_early && stalled.is_none();
+                self.lookout.looked(fresh, began.until(SteadyClock.now()));
                 // What an event is in trouble with is not mended by reading.
                 let waits = cursor.oldest().is_some();
                 self.shared.gauge.change(|status| {
                     status.stall = stalled;
                     status.trouble = status.trouble.take().filter(|_| waits);
-                    status.state = if live { SubscriptionState::Live } else { SubscriptionState::CatchingUp };
+                    status.state = match fresh {
+                        0 => SubscriptionState::Live,
+                        _ => SubscriptionState::CatchingUp,
+                    };
                 });
-                if !live {
-                    self.quiet = LOOK_AGAIN;
-                    return Ok(());
-                }
-                let poll = match hub.works() {
-                    true => self.shared.settings.poll,
-                    false => self.shared.settings.poll_without_wakeup,
-                };
-                let sleep = self.quiet.min(poll);
-                self.quiet = (self.quiet * 2).min(poll);
-                tokio::select! {
-                    () = asleep.hinted() => self.quiet = LOOK_AGAIN,
-                    () = self.rest(sleep, cursor, stop) => {}
-                }
-                // Who has nothing to do takes no step, and would never hear that an operator has moved the checkpoint.
-                if sleep >= poll && !stop.is_stopped() {
-                    self.look_for_moves(cursor, stop).await?;
-                }
             }
             Err(error) => self.ride_out("events were not read", &error, stop).await,
         }
@@ -339,24 +336,25 @@ impl Reader {
 
     /// Sleeps, at most until a step is due.
     async fn rest(&self, span: Duration, cursor: &Cursor, stop: &Stop) {
-        let now: Monotonic = SteadyClock.now();
+        let now = SteadyClock.now();
         let span = cursor.step_due().map_or(span, |due| span.min(now.until(due)));
-        tokio::select! {
-            () = self.lost.stopped() => {}
-            () = stop.stopped() => {}
-            () = tokio::time::sleep(span) => {}
-        }
+        rest(span, &self.lost, stop).await;
     }
 
     async fn ride_out(&mut self, what: &str, error: &StoreError, stop: &Stop) {
         tracing::warn!(subscription = %self.shared.name, %error, "{what}; again later");
         self.trouble(error);
-        tokio::select! {
-            () = self.lost.stopped() => {}
-            () = stop.stopped() => {}
-            () = tokio::time::sleep(self.pause) => {}
-        }
+        rest(self.pause, &self.lost, stop).await;
         self.pause = (self.pause * 2).min(STORE_AGAIN_MAX);
+    }
+}
+
+/// Sleeps, unless there is no reason to any more.
+async fn rest(span: Duration, lost: &Stop, stop: &Stop) {
+    tokio::select! {
+        () = lost.stopped() => {}
+        () = stop.stopped() => {}
+        () = tokio::time::sleep(span) => {}
     }
 }
 

@@ -3,14 +3,19 @@
 use std::time::Duration;
 
 use tenure_core::event::{Position, Recorded};
+use tenure_core::time::Clock;
 use tokio::sync::mpsc;
 
+use crate::clock::SteadyClock;
 use crate::events::Events;
+use crate::hub::Lookout;
 use crate::stop::Stop;
 
 /// How long to wait after a read that had no answer.
 const AGAIN_AFTER: Duration = Duration::from_millis(200);
 
+/// How many events are read at once.
+const PAGE: u32 = 256;
 /// The largest buffer, and the shortest sleep.
 const BUFFER_MAX: usize = 1_000_000;
 const POLL_MIN: Duration = Duration::from_millis(1);
@@ -69,11 +74,11 @@ async fn read(
     settings: TapSettings,
     stop: Stop,
 ) {
-    let hub = events.hub().clone();
-    hub.start();
+    let poll = settings.poll.max(POLL_MIN);
+    let mut lookout = Lookout::new(events.hub(), poll, poll);
     while !stop.is_stopped() {
-        let mut asleep = hub.lie_down();
-        let page = match events.read_all(after, 256).await {
+        let began = SteadyClock.now();
+        let page = match events.read_all(after, PAGE).await {
             Ok(page) => page,
             Err(error) => {
                 tracing::warn!(%error, "a tap could not read; again later");
@@ -81,18 +86,19 @@ async fn read(
                 continue;
             }
         };
-        let empty = page.events.is_empty();
+        let found = page.events.len();
+        lookout.looked(found, began.until(SteadyClock.now()));
         after = after.max(page.read_to);
         for event in page.events {
             if sender.send(event).await.is_err() {
                 return;
             }
         }
-        if empty {
+        // With events in the page there may be more.
+        if found == 0 {
             tokio::select! {
                 () = stop.stopped() => return,
-                () = asleep.hinted() => {}
-                () = tokio::time::sleep(settings.poll.max(POLL_MIN)) => {}
+                () = lookout.until_due() => {}
             }
         }
     }
