@@ -113,6 +113,8 @@ fn settings(port: u16, durability: Durability) -> Vec<String> {
         // A path under a temporary directory may be too long for a socket.
         "unix_socket_directories=".to_owned(),
         "max_connections=300".to_owned(),
+        // None by default; a transaction that is prepared and forgotten is one of the things that are tried.
+        "max_prepared_transactions=20".to_owned(),
         "ssl=on".to_owned(),
     ];
     if durability == Durability::Fast {

@@ -18,9 +18,11 @@
 //! | [`event`] | streams and what is appended to them, and the registry of types |
 //! | [`entity`] | aggregates and processes: what they decide, and what becomes of it |
 //! | [`subscription`] | reading all events in order: where a reader stands, what it does about failures |
+//! | [`cluster`] | nodes, election, daemons: the pure decisions of a store, a leader and a node |
 //! | [`registry`] | what kind of work a lock's name stands for |
 //! | [`memory`] | the in-memory backend, for tests and single processes |
 
+pub mod cluster;
 pub mod contract;
 pub mod entity;
 pub mod error;

@@ -61,11 +61,27 @@ pub enum Rule {
     CheckpointFrom,
     /// Events and dispatches are written together; off: the events first, and the dispatches if nothing comes between.
     AppendWhole,
+    /// A cluster's store checks the fence of an order; off: it takes orders from anyone.
+    LeaderFence,
+    /// A daemon is taken from a node only when the node is over or late; off: whenever the leader says so.
+    OwnerOver,
+    /// An acknowledgement names the generation; off: it names only the daemon.
+    AcknowledgeByGeneration,
+    /// A confirmation that a daemon has stopped names the generation; off: it names only the daemon.
+    ConfirmByGeneration,
+    /// The parts of one layout are placed only when those of another are gone; off: at once.
+    OneLayout,
+    /// A node starts a daemon only when the store has taken its acknowledgement; off: as soon as it is assigned.
+    StartAcknowledged,
+    /// A node starts a generation only when it has stopped the one before; off: at once.
+    StopBeforeStart,
+    /// A node that is out of office stops its daemons; off: it lets them run.
+    StopOutOfOffice,
 }
 
 impl Rule {
     /// Every rule there is.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 35] = [
         Self::TrustFromStart,
         Self::Fence,
         Self::StoreClock,
@@ -93,6 +109,14 @@ impl Rule {
         Self::CheckpointProven,
         Self::CheckpointFrom,
         Self::AppendWhole,
+        Self::LeaderFence,
+        Self::OwnerOver,
+        Self::AcknowledgeByGeneration,
+        Self::ConfirmByGeneration,
+        Self::OneLayout,
+        Self::StartAcknowledged,
+        Self::StopBeforeStart,
+        Self::StopOutOfOffice,
     ];
 }
 

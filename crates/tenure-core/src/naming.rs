@@ -75,9 +75,12 @@ impl Naming {
 }
 
 /// Every table a statement may name.
-pub const TABLES: [&str; 14] = [
+pub const TABLES: [&str; 17] = [
     "leases",
     "lease_history",
+    "cluster",
+    "nodes",
+    "assignments",
     "audit",
     "schema",
     "outbox",

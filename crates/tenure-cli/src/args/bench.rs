@@ -88,6 +88,9 @@ pub(crate) struct AppendArgs {
     /// How many events are there before
     #[arg(long, default_value_t = 0)]
     pub(crate) kept: u64,
+    /// Append events without dispatches, as event stores without an outbox do
+    #[arg(long)]
+    pub(crate) events_only: bool,
     /// For how long each is measured
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=3600))]
     pub(crate) seconds: u32,

@@ -4,6 +4,7 @@
 
 mod admin;
 mod capabilities;
+mod cluster;
 mod events;
 mod lease_store;
 mod outbox;
@@ -15,6 +16,7 @@ mod sink;
 
 pub use admin::LeaseAdmin;
 pub use capabilities::Capabilities;
+pub use cluster::ClusterStore;
 pub use events::{AppendError, CheckpointStore, EventStore};
 pub use lease_store::LeaseStore;
 pub use outbox::{EnqueueError, OutboxAdmin, OutboxStore, Wakeup};

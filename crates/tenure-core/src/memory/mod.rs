@@ -1,5 +1,6 @@
 //! The in-memory backend: for tests, for single processes, and the plainest reading of the contracts.
 
+mod cluster;
 mod events;
 mod events_store;
 mod ids;
@@ -11,6 +12,7 @@ mod store;
 mod transaction;
 mod wakeup;
 
+pub use cluster::ClusterTables;
 pub use events::{Backward, CheckpointTables, EventTables, Overtaken, StagedEvents};
 pub use inbox::{InboxTable, InboxView, OpenInbox};
 pub use outbox::{AuditLine, OutboxTables, PlainRow, Staged, Taken};

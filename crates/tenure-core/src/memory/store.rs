@@ -1,6 +1,5 @@
 //! Leases in a map, and an outbox and events beside them. Every method is one decision under one lock.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,6 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use super::cluster::{ClusterTables, Leases};
 use super::events::{CheckpointTables, EventTables};
 use super::ids::FreshIds;
 use super::outbox::OutboxTables;
@@ -64,22 +64,29 @@ struct Shared {
     bells: Bells,
     /// What readers of events sleep by.
     event_bells: Bells,
+    /// What nodes of a cluster sleep by.
+    cluster_bells: Bells,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct State {
-    pub(super) leases: BTreeMap<LeaseName, LeaseRecord>,
+    pub(super) leases: Leases,
     history: Vec<Change>,
     audit: Vec<String>,
     pub(super) outbox: OutboxTables,
     pub(super) events: EventTables,
     pub(super) checkpoints: CheckpointTables,
+    pub(super) cluster: ClusterTables,
     pub(super) ids: FreshIds,
 }
 
 impl State {
     fn remembered(&self, name: &LeaseName) -> Option<Term> {
         self.history.iter().filter(|change| change.name == *name).map(|change| change.term).max()
+    }
+
+    pub(super) fn add_history(&mut self, history: Vec<Change>) {
+        self.history.extend(history);
     }
 
     fn apply<O>(&mut self, decision: Decision<O>) -> O {
@@ -94,8 +101,8 @@ impl State {
 impl MemoryStore {
     /// An empty store whose expiry is judged by `clock`.
     pub fn new(clock: Arc<dyn StoreClock>) -> Self {
-        let (state, flags, bells, event_bells) = Default::default();
-        Self { shared: Arc::new(Shared { clock, state, flags, bells, event_bells }) }
+        let (state, flags, bells, event_bells, cluster_bells) = Default::default();
+        Self { shared: Arc::new(Shared { clock, state, flags, bells, event_bells, cluster_bells }) }
     }
 
     /// Checks a fence, for protected writes to things in memory.
@@ -125,14 +132,15 @@ impl MemoryStore {
     /// Becomes what `backup` is, rows and history, as a restored backup would.
     pub fn restore_from(&self, backup: &Self) {
         // Not both locks at once: two stores may be restored from each other.
-        let (leases, history, outbox, events, checkpoints) = {
+        let (leases, history, outbox, events, checkpoints, cluster) = {
             let state = backup.state();
             let (leases, history, outbox) =
                 (state.leases.clone(), state.history.clone(), state.outbox.clone());
-            (leases, history, outbox, state.events.clone(), state.checkpoints.clone())
+            let (events, checkpoints) = (state.events.clone(), state.checkpoints.clone());
+            (leases, history, outbox, events, checkpoints, state.cluster.clone())
         };
         let mut state = self.state();
-        (state.leases, state.history, state.outbox) = (leases, history, outbox);
+        (state.leases, state.history, state.outbox, state.cluster) = (leases, history, outbox, cluster);
         state.events.restore_from(&events);
         state.checkpoints = checkpoints;
     }
@@ -147,6 +155,10 @@ impl MemoryStore {
 
     pub(super) fn event_bells(&self) -> &Bells {
         &self.shared.event_bells
+    }
+
+    pub(super) fn cluster_bells(&self) -> &Bells {
+        &self.shared.cluster_bells
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {

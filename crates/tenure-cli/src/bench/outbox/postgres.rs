@@ -9,10 +9,11 @@ use tenure::{Database, NewMessage, OpenOptions};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, NoTls};
 
-use super::rig::{Producer, Rig};
+use super::rig::{Appends, Producer, Rig};
 use super::statements::postgres::{
-    BARE, BY_HAND, CHECKPOINT, CLEAR, CLEAR_PLAIN, DRAIN_PLAIN, FILL, FILL_EVENTS, FILL_FINISHED, FILL_PLAIN,
-    FILL_STREAMS, LOG_BYTES, PLAIN_TABLES, SETTLE, SETTLE_EVENTS, TRIGGERS_OFF, TRIGGERS_ON,
+    BARE, BY_HAND, BY_HAND_EVENT, CHECKPOINT, CLEAR, CLEAR_PLAIN, DRAIN_PLAIN, FILL, FILL_EVENTS,
+    FILL_FINISHED, FILL_PLAIN, FILL_STREAMS, LOG_BYTES, PLAIN_TABLES, SETTLE, SETTLE_EVENTS, TRIGGERS_OFF,
+    TRIGGERS_ON,
 };
 use super::statements::{PAYLOAD, create_schema, drop_schema, use_schema};
 use crate::output::Failure;
@@ -137,17 +138,20 @@ impl Rig for PostgresRig {
         self.client.batch_execute(SETTLE_EVENTS).await.map_err(failed)
     }
 
-    async fn by_hand(&self, writers: u32, lasts: Duration) -> Result<f64, Failure> {
+    async fn by_hand(&self, appends: Appends) -> Result<f64, Failure> {
         let mut tasks = Vec::new();
         let began = Instant::now();
-        for writer in 0..writers {
+        for writer in 0..appends.writers {
             let client = connect(&self.url).await?;
             client.batch_execute(&use_schema(&self.schema)).await.map_err(failed)?;
-            let statement = client.prepare(BY_HAND).await.map_err(failed)?;
+            let statement = client
+                .prepare(if appends.events_only { BY_HAND_EVENT } else { BY_HAND })
+                .await
+                .map_err(failed)?;
             let run = fastrand::u32(..);
             tasks.push(tokio::spawn(async move {
                 let mut count = 0i64;
-                while began.elapsed() < lasts {
+                while began.elapsed() < appends.lasts {
                     let stream = format!("hand-{run:08x}-{writer}-{}", count / 10);
                     client
                         .execute(&statement, &[&stream, &(count % 10 + 1), &PAYLOAD])

@@ -12,6 +12,17 @@ use crate::output::Failure;
 use crate::store;
 
 /// A place for one run, with a way past Tenure to the tables.
+/// How events are appended while it is measured.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Appends {
+    /// By how many at once.
+    pub(crate) writers: u32,
+    /// Without a dispatch each.
+    pub(crate) events_only: bool,
+    /// For how long.
+    pub(crate) lasts: Duration,
+}
+
 #[async_trait]
 pub(in crate::bench) trait Rig: Send + Sync {
     /// What the report calls it.
@@ -45,9 +56,9 @@ pub(in crate::bench) trait Rig: Send + Sync {
     /// Inserts so many events of earlier days, a hundred in each stream.
     async fn fill_events(&self, count: u64) -> Result<(), Failure>;
 
-    /// Events and messages appended per second by the plainest means: both rows inserted into the same tables in one
-    /// transaction, and on Postgres in one statement, by so many writers.
-    async fn by_hand(&self, writers: u32, lasts: Duration) -> Result<f64, Failure>;
+    /// Events and messages appended per second by the plainest means: the rows inserted into the same tables in one
+    /// transaction, and on Postgres in one statement.
+    async fn by_hand(&self, appends: Appends) -> Result<f64, Failure>;
 
     /// Removes everything.
     async fn remove(&self) -> Result<(), Failure>;

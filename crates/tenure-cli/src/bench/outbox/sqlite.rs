@@ -8,7 +8,7 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use tenure::sqlite::{Outbox, SqliteOptions, SqliteStore};
 use tenure::{Database, NewMessage, OpenOptions};
 
-use super::rig::{Producer, Rig};
+use super::rig::{Appends, Producer, Rig};
 use super::statements::PAYLOAD;
 use super::statements::sqlite::{
     BARE, BY_HAND_EVENT, BY_HAND_MESSAGE, CLEAR, CLEAR_PLAIN, DELETE_PLAIN, FILL, FILL_EVENTS, FILL_PLAIN,
@@ -140,15 +140,17 @@ impl Rig for SqliteRig {
     }
 
     /// One writer is the fastest by hand: several would wait for each other's locks.
-    async fn by_hand(&self, _: u32, lasts: Duration) -> Result<f64, Failure> {
+    async fn by_hand(&self, appends: Appends) -> Result<f64, Failure> {
         self.run(move |connection| {
             let (began, mut count, run) = (Instant::now(), 0i64, fastrand::u32(..));
-            while began.elapsed() < lasts {
+            while began.elapsed() < appends.lasts {
                 let stream = format!("hand-{run:08x}-{}", count / 10);
                 let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
                 let place = params![stream, count % 10 + 1, PAYLOAD];
                 transaction.prepare_cached(BY_HAND_EVENT)?.execute(place)?;
-                transaction.prepare_cached(BY_HAND_MESSAGE)?.execute(place)?;
+                if !appends.events_only {
+                    transaction.prepare_cached(BY_HAND_MESSAGE)?.execute(place)?;
+                }
                 transaction.commit()?;
                 count += 1;
             }

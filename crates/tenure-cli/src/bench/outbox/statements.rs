@@ -27,6 +27,8 @@ pub(super) mod postgres {
     pub(crate) const BY_HAND: &str = "WITH happened AS (INSERT INTO tenure_events (stream, version, event_id, type, schema_version, any_version, payload) \
             VALUES ($1, $2, gen_random_uuid(), 'OrderPlaced', 1, false, $3)) \
         INSERT INTO tenure_outbox (source, source_seq, topic, type, payload) VALUES ($1, $2, 'orders', 'ShipOrder', $3)";
+    pub(crate) const BY_HAND_EVENT: &str = "INSERT INTO tenure_events (stream, version, event_id, type, schema_version, any_version, payload) \
+        VALUES ($1, $2, gen_random_uuid(), 'OrderPlaced', 1, false, $3)";
     pub(crate) const FILL_EVENTS: &str = "INSERT INTO tenure_events (stream, version, event_id, type, schema_version, any_version, payload) \
         SELECT 'kept-' || $1::bigint || '-' || (i / 100), i % 100 + 1, gen_random_uuid(), 'OrderPlaced', 1, false, $3::text \
         FROM generate_series(0, $2::bigint - 1) AS i";
