@@ -22,6 +22,7 @@
 //! that does it, and lets the database refuse it there.
 
 mod clock;
+mod cluster;
 mod entities;
 mod error;
 mod events;
@@ -44,6 +45,9 @@ pub mod testing;
 pub use serde_json as json;
 pub use tenure_core as core;
 pub use tenure_core::StoreError;
+pub use tenure_core::cluster::{
+    ClusterSettings, DaemonFilter, DaemonName, DaemonSpec, DaemonState, Group, Steering,
+};
 pub use tenure_core::id::{Node, NodeName};
 pub use tenure_core::lease::{
     Fence, FenceError, Fenced, Holder, LeaseName, LeaseSettings, Loss, PresenceSettings, Release, Term,
@@ -61,6 +65,10 @@ pub use tenure_postgres as postgres;
 pub use tenure_sqlite as sqlite;
 
 pub use clock::{SteadyClock, SteadyStoreClock};
+pub use cluster::{
+    Agent, AgentError, Cluster, ClusterBuilder, ClusterError, ClusterEvent, ClusterStatus, Duty, Leadership,
+    Observer, Shards, Singleton, SingletonSettings, agent, shard_of,
+};
 pub use entities::{Aggregates, Dispatcher, Entities, Processes, Reply, TellError};
 pub use error::LeaseError;
 pub use events::Events;

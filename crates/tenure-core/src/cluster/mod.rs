@@ -25,16 +25,21 @@
 //! | `coordinator` | what the leader knows, and when it acts |
 //! | `settings` | how long, how often, how many |
 
+mod coordinator;
 mod daemon;
 mod decide;
+mod host;
 mod look;
 mod member;
 mod name;
 mod order;
+mod plan;
 mod settings;
 
+pub use self::coordinator::{Coordinator, PAGE};
 pub use self::daemon::{Avoid, Daemon, DaemonSpec, DaemonState, Group, NotAState};
 pub use self::decide::{Decided, Rows, Writes, decide};
+pub use self::host::{Action, End, Host};
 pub use self::look::{ClusterLook, Cursor, DaemonFilter, Revision, Standing};
 pub use self::member::{Labels, Member, MemberError};
 pub use self::name::{
@@ -42,4 +47,5 @@ pub use self::name::{
     node_lease,
 };
 pub use self::order::{Answer, Deadlines, Order, Placement, Refusal, Steering, Verdict};
+pub use self::plan::{Picture, plan};
 pub use self::settings::ClusterSettings;

@@ -1,0 +1,157 @@
+//! Standing for election, and leading: carries out what the core's [`Coordinator`] decides.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tenure_core::StoreError;
+use tenure_core::cluster::{Answer, Coordinator, Daemon, Order, PAGE};
+use tenure_core::lease::{Fence, Fenced, Loss};
+use tenure_core::time::Clock;
+use tokio::sync::mpsc;
+
+use super::observer::ClusterEvent;
+use super::{Inner, Leadership};
+use crate::clock::SteadyClock;
+use crate::lease::Lease;
+use crate::stop::Stop;
+
+/// How long a node that was deposed waits before it stands again.
+const AFTER_DEPOSED: Duration = Duration::from_millis(200);
+/// How long a leader that resigned lets others go first.
+const AFTER_RESIGNED: Duration = Duration::from_secs(10);
+/// How often a leader looks up when nothing happens; while something moves, and otherwise.
+const BUSY: Duration = Duration::from_millis(20);
+const IDLE: Duration = Duration::from_secs(1);
+
+enum Event {
+    Read(Result<Vec<Daemon>, StoreError>),
+    Answered(Box<Order>, Result<Answer, StoreError>),
+}
+
+/// Stands for election until `stop` is given, and leads whenever it is elected.
+pub(super) async fn stand(inner: Arc<Inner>, lease: Lease, stop: Stop) {
+    while !stop.is_stopped() {
+        let fence = match lease.acquire_when_free(&stop).await {
+            Ok(Some(fence)) => fence,
+            Ok(None) => return,
+            Err(error) => {
+                tracing::error!(%error, "this node cannot stand for election; it tries again");
+                inner.gauge.trouble(Some(error.to_string()));
+                pause(&stop, IDLE).await;
+                continue;
+            }
+        };
+        let resigned = Stop::new();
+        inner.leads(Some(Leadership { fence: fence.clone(), lost: lease.lost(), resign: resigned.clone() }));
+        inner.observers.tell(&ClusterEvent::Elected { fence: fence.clone() });
+        tracing::info!(%fence, "this node leads");
+        let ended = lead(&inner, &lease, &fence, &resigned, &stop).await;
+        inner.leads(None);
+        inner.leader_in_motion.store(false, Ordering::Relaxed);
+        let reason = match &ended {
+            Ended::Stopped => "it leaves".to_owned(),
+            Ended::Resigned => "it resigned".to_owned(),
+            Ended::Lost => {
+                lease.loss().map_or_else(|| "its lease is over".to_owned(), |loss| loss.to_string())
+            }
+        };
+        tracing::info!(%fence, reason, "this node does not lead any more");
+        // Stop acting first, then release.
+        if let Err(error) = lease.release().await {
+            tracing::warn!(%fence, %error, "the leader's lease was not given back; its ttl will end it");
+        }
+        inner.observers.tell(&ClusterEvent::Lost { fence, reason });
+        match ended {
+            Ended::Stopped => return,
+            Ended::Resigned => pause(&stop, AFTER_RESIGNED).await,
+            Ended::Lost => pause(&stop, AFTER_DEPOSED).await,
+        }
+    }
+}
+
+async fn pause(stop: &Stop, span: Duration) {
+    tokio::select! {
+        () = stop.stopped() => {}
+        () = tokio::time::sleep(span) => {}
+    }
+}
+
+enum Ended {
+    Stopped,
+    Resigned,
+    Lost,
+}
+
+async fn lead(inner: &Arc<Inner>, lease: &Lease, fence: &Fence, resigned: &Stop, stop: &Stop) -> Ended {
+    let lost = lease.lost();
+    let mut looks = inner.look.subscribe();
+    let mut coordinator = Coordinator::new(inner.settings.clone(), SteadyClock.now());
+    let (events, mut inbox) = mpsc::unbounded_channel();
+    let mut reading = false;
+    inner.nudge.notify_one();
+    loop {
+        let now = SteadyClock.now();
+        if let Some(after) = coordinator.wants().filter(|_| !reading) {
+            reading = true;
+            let (store, events) = (inner.store.clone(), events.clone());
+            tokio::spawn(async move { events.send(Event::Read(store.daemons_after(&after, PAGE).await)) });
+        }
+        if let Some(order) = coordinator.next_order(fence, now).filter(|_| !lost.is_stopped()) {
+            let (store, events) = (inner.store.clone(), events.clone());
+            tokio::spawn(async move {
+                let answer = store.apply(&order).await;
+                events.send(Event::Answered(Box::new(order), answer))
+            });
+        }
+        let in_motion = coordinator.in_motion();
+        inner.leader_in_motion.store(in_motion, Ordering::Relaxed);
+        tokio::select! {
+            biased;
+            () = lost.stopped() => return Ended::Lost,
+            () = resigned.stopped() => return Ended::Resigned,
+            () = stop.stopped() => return Ended::Stopped,
+            Some(event) = inbox.recv() => match event {
+                Event::Read(Ok(page)) => {
+                    reading = false;
+                    coordinator.read(page);
+                }
+                Event::Read(Err(error)) => {
+                    reading = false;
+                    inner.trouble("read the daemons", &error);
+                    tokio::time::sleep(BUSY * 10).await;
+                }
+                Event::Answered(order, answer) => {
+                    if let Err(error) = &answer {
+                        inner.trouble("place daemons", error);
+                    }
+                    say_refusals(answer.as_ref().ok());
+                    if !coordinator.answered(&order, answer.as_ref().ok(), SteadyClock.now()) {
+                        lease.fenced(&Fenced { fence: fence.clone(), loss: Loss::Fenced });
+                        return Ended::Lost;
+                    }
+                    inner.nudge.notify_one();
+                }
+            },
+            Ok(()) = looks.changed() => {
+                let look = looks.borrow_and_update().clone();
+                if let Some(look) = look {
+                    coordinator.looked(&look, SteadyClock.now());
+                }
+            }
+            () = tokio::time::sleep(if in_motion { BUSY } else { IDLE }) => {}
+        }
+        lease.progress();
+    }
+}
+
+fn say_refusals(answer: Option<&Answer>) {
+    use tenure_core::cluster::Verdict;
+
+    let Some(Answer::Done(verdicts)) = answer else { return };
+    for verdict in verdicts {
+        if let Verdict::Refused(refusal) = verdict {
+            tracing::debug!(%refusal, "a placement was refused; it is planned anew");
+        }
+    }
+}

@@ -1,0 +1,427 @@
+//! One time in office of a node: it looks, runs what is assigned to it, and says so.
+//!
+//! Every call to the store and every daemon runs in a task of its own and reports by a channel: nothing that is waited for
+//! here is a call that could be cut in half.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tenure_core::StoreError;
+use tenure_core::cluster::{
+    Action, Answer, ClusterLook, Daemon, DaemonFilter, DaemonName, End, Host, Order, Revision, Verdict,
+};
+use tenure_core::lease::{Fence, Fenced, Term};
+use tenure_core::time::{Clock, Monotonic};
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+
+use super::Inner;
+use super::agent::Duty;
+use crate::clock::SteadyClock;
+use crate::lease::Lease;
+use crate::stop::Stop;
+
+/// How long a daemon whose right is over has before it is cut off.
+const LOSE_GRACE: Duration = Duration::from_secs(2);
+/// How long a node that leaves waits for the leader to say where its daemons go.
+const LEAVE_WAIT: Duration = Duration::from_secs(3);
+/// How much longer each look waits than the one before while nothing comes of looking.
+const SLOWER: f64 = 1.4;
+
+/// How a time in office ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// The node's lease is over.
+    Lost,
+    /// The node was to leave, and nothing runs here any more.
+    Left,
+}
+
+/// What the loop is told.
+enum Event {
+    Looked(Result<ClusterLook, StoreError>, Monotonic),
+    Rows(Result<Vec<Daemon>, StoreError>, Revision),
+    Answered(Said, Result<Answer, StoreError>),
+    Ended(DaemonName, Term, End),
+}
+
+/// What was said to the store.
+enum Said {
+    Registered,
+    Leaving,
+    Acknowledged(Vec<(DaemonName, Term)>),
+    Confirmed(Vec<(DaemonName, Term)>),
+    Failed(DaemonName, Term),
+}
+
+struct Running {
+    stop: Stop,
+    lost: Stop,
+    abort: AbortHandle,
+}
+
+pub(super) struct Office {
+    inner: Arc<Inner>,
+    lease: Lease,
+    fence: Fence,
+    host: Host,
+    running: BTreeMap<(DaemonName, Term), Running>,
+    events: mpsc::UnboundedSender<Event>,
+    inbox: mpsc::UnboundedReceiver<Event>,
+    /// The last look, when it started, and whether its rows were read.
+    look: Option<(ClusterLook, Monotonic)>,
+    looking: bool,
+    reading: bool,
+    registering: bool,
+    registered: bool,
+    /// The change up to which the rows of this node were read.
+    rows_at: Option<Revision>,
+    look_at: Monotonic,
+    pause: Duration,
+    leaving: bool,
+}
+
+impl Office {
+    pub(super) fn new(inner: Arc<Inner>, lease: Lease, fence: Fence) -> Self {
+        let (events, inbox) = mpsc::unbounded_channel();
+        let host = Host::new(inner.node.name.clone(), inner.settings.clone());
+        let pause = inner.settings.look_in_motion;
+        Self {
+            inner,
+            lease,
+            fence,
+            host,
+            running: BTreeMap::new(),
+            events,
+            inbox,
+            look: None,
+            looking: false,
+            reading: false,
+            registering: false,
+            registered: false,
+            rows_at: None,
+            look_at: SteadyClock.now(),
+            pause,
+            leaving: false,
+        }
+    }
+
+    /// Works until the lease is over, or until it has left.
+    pub(super) async fn run(mut self, stop: &Stop) -> Ended {
+        let lost = self.lease.lost();
+        self.register();
+        loop {
+            let now = SteadyClock.now();
+            self.act(now);
+            if self.leaving && self.registered && self.host.is_empty() && self.running.is_empty() {
+                return Ended::Left;
+            }
+            let sleep = self.sleep(now);
+            tokio::select! {
+                biased;
+                () = lost.stopped() => break,
+                () = stop.stopped(), if !self.leaving => self.leave(),
+                event = self.inbox.recv() => self.take_all(event),
+                () = self.inner.nudge.notified() => self.hurry(),
+                () = tokio::time::sleep(sleep) => {}
+            }
+            self.lease.progress();
+        }
+        self.out_of_office().await;
+        Ended::Lost
+    }
+
+    /// Everything stops; returns when nothing runs any more.
+    async fn out_of_office(&mut self) {
+        self.host.out_of_office(SteadyClock.now());
+        loop {
+            self.act(SteadyClock.now());
+            if self.running.is_empty() {
+                return;
+            }
+            if let Some(Event::Ended(daemon, generation, end)) = self.inbox.recv().await {
+                self.ended(&daemon, generation, &end);
+            }
+        }
+    }
+
+    fn sleep(&self, now: Monotonic) -> Duration {
+        let due = [Some(self.look_at).filter(|_| !self.looking), self.host.next_due()];
+        let next = due.into_iter().flatten().min().unwrap_or(now.after(Duration::from_secs(1)));
+        now.until(next).min(Duration::from_secs(1)).max(Duration::from_millis(1))
+    }
+
+    fn hurry(&mut self) {
+        self.look_at = SteadyClock.now();
+        self.pause = self.inner.settings.look_in_motion;
+    }
+
+    fn act(&mut self, now: Monotonic) {
+        if !self.looking && now >= self.look_at {
+            self.start_look();
+        }
+        self.read_rows();
+        for action in self.host.step(now) {
+            self.perform(action);
+        }
+        self.inner.gauge.host(self.host.running().count(), self.host.in_motion());
+    }
+
+    fn start_look(&mut self) {
+        self.looking = true;
+        let (store, events, started) = (self.inner.store.clone(), self.events.clone(), SteadyClock.now());
+        tokio::spawn(async move {
+            let look = store.look().await;
+            let _ = events.send(Event::Looked(look, started));
+        });
+    }
+
+    /// Reads the rows of this node when they have changed.
+    fn read_rows(&mut self) {
+        let Some((look, _)) = self.look.as_ref().filter(|_| !self.reading) else { return };
+        let Some(own) = look.node(&self.inner.node.name) else { return };
+        if own.member.term != self.fence.term || self.rows_at == Some(own.member.revision) {
+            return;
+        }
+        self.reading = true;
+        let (store, events, revision) = (self.inner.store.clone(), self.events.clone(), own.member.revision);
+        let filter = DaemonFilter::of_node(self.inner.node.name.clone());
+        tokio::spawn(async move {
+            let rows = store.daemons(&filter).await;
+            let _ = events.send(Event::Rows(rows, revision));
+        });
+    }
+
+    fn say(&self, said: Said, order: Order) {
+        let (store, events) = (self.inner.store.clone(), self.events.clone());
+        tokio::spawn(async move {
+            let answer = store.apply(&order).await;
+            let _ = events.send(Event::Answered(said, answer));
+        });
+    }
+
+    fn register(&mut self) {
+        self.registering = true;
+        let member = self.inner.member(self.fence.term, self.leaving);
+        let order = Order::Register {
+            fence: self.fence.clone(),
+            member: Box::new(member),
+            declares: self.inner.specs.clone(),
+            deadlines: self.inner.settings.deadlines(),
+        };
+        self.say(Said::Registered, order);
+    }
+
+    fn leave(&mut self) {
+        self.leaving = true;
+        self.host.leave(SteadyClock.now().after(LEAVE_WAIT));
+        self.say_leaving();
+    }
+
+    /// Said again with each look that does not show it.
+    fn say_leaving(&self) {
+        let node = self.inner.node.name.clone();
+        self.say(Said::Leaving, Order::Leave { fence: self.fence.clone(), node });
+    }
+
+    fn perform(&mut self, action: Action) {
+        let (fence, node) = (self.fence.clone(), self.inner.node.name.clone());
+        match action {
+            Action::Acknowledge(daemons) => {
+                let order = Order::Acknowledge { fence, node, daemons: daemons.clone() };
+                self.say(Said::Acknowledged(daemons), order);
+            }
+            Action::Confirm(daemons) => {
+                let deadlines = self.inner.settings.deadlines();
+                let order = Order::Confirm { fence, node, daemons: daemons.clone(), deadlines };
+                self.say(Said::Confirmed(daemons), order);
+            }
+            Action::Fail { daemon, generation, reason } => {
+                tracing::error!(%daemon, %generation, reason, "a daemon cannot be run here and is given back");
+                let cool_down = self.inner.settings.cool_down;
+                let (name, at) = (daemon.clone(), generation);
+                let order = Order::Fail { fence, node, daemon, generation, reason, cool_down };
+                self.say(Said::Failed(name, at), order);
+            }
+            Action::Start { daemon, generation } => self.start(daemon, generation),
+            Action::Stop { daemon, generation } => {
+                tracing::info!(%daemon, %generation, "a daemon is to stop");
+                if let Some(running) = self.running.get(&(daemon, generation)) {
+                    running.stop.stop();
+                }
+            }
+            Action::Lose { daemon, generation } => {
+                tracing::warn!(%daemon, %generation, "a daemon's right to run here is over");
+                if let Some(running) = self.running.get(&(daemon, generation)) {
+                    running.lost.stop();
+                    let abort = running.abort.clone();
+                    tokio::spawn(async move {
+                        tokio::time::sleep(LOSE_GRACE).await;
+                        abort.abort();
+                    });
+                }
+            }
+            Action::Abort { daemon, generation } => {
+                tracing::error!(%daemon, %generation, "a daemon has not stopped in time and is cut off");
+                if let Some(running) = self.running.get(&(daemon, generation)) {
+                    running.lost.stop();
+                    running.abort.abort();
+                }
+            }
+        }
+    }
+
+    fn start(&mut self, daemon: DaemonName, generation: Term) {
+        let (Some(agent), Ok(lease)) = (self.inner.agent(&daemon), daemon.lease()) else {
+            let end = End::Failed("this node has no agent for it".to_owned());
+            let _ = self.events.send(Event::Ended(daemon, generation, end));
+            return;
+        };
+        tracing::info!(%daemon, %generation, "a daemon starts here");
+        // Below the node's own signal, which is given on the heartbeat thread: it comes in time whatever this loop does.
+        let lost = self.lease.lost();
+        let stop = lost.child();
+        let duty = Duty {
+            daemon: daemon.clone(),
+            fence: Fence { lease, term: generation },
+            node: self.inner.node.name.clone(),
+            stop: stop.clone(),
+            lost: lost.clone(),
+        };
+        let work = tokio::spawn(async move { agent.run(duty).await });
+        let abort = work.abort_handle();
+        let (events, name) = (self.events.clone(), daemon.clone());
+        tokio::spawn(async move {
+            let end = match work.await {
+                Ok(Ok(())) => End::Finished,
+                Ok(Err(error)) => End::Failed(error.to_string()),
+                Err(error) if error.is_panic() => End::Failed(panic_text(error.into_panic())),
+                Err(_) => End::Failed("it was cut off".to_owned()),
+            };
+            let _ = events.send(Event::Ended(name, generation, end));
+        });
+        self.running.insert((daemon, generation), Running { stop, lost, abort });
+    }
+
+    fn take_all(&mut self, event: Option<Event>) {
+        let mut next = event;
+        while let Some(event) = next {
+            self.take(event);
+            next = self.inbox.try_recv().ok();
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Looked(look, started) => self.looked(look, started),
+            Event::Rows(rows, revision) => self.rows(rows, revision),
+            Event::Answered(said, answer) => self.answered(said, answer),
+            Event::Ended(daemon, generation, end) => self.ended(&daemon, generation, &end),
+        }
+    }
+
+    fn looked(&mut self, look: Result<ClusterLook, StoreError>, started: Monotonic) {
+        self.looking = false;
+        let now = SteadyClock.now();
+        match look {
+            Ok(look) => {
+                let before = self.look.as_ref().map(|(look, _)| look.revision);
+                if before != Some(look.revision) {
+                    self.pause = self.inner.settings.look_in_motion;
+                }
+                let own = look.node(&self.inner.node.name);
+                let ours = own.is_some_and(|own| own.member.term == self.fence.term);
+                if self.registered && !ours && !self.registering {
+                    tracing::warn!(node = %self.inner.node.name, "this node's row has vanished; it registers again");
+                    self.register();
+                }
+                if self.leaving && own.is_some_and(|own| !own.member.leaving) && !self.registering {
+                    self.say_leaving();
+                }
+                self.inner.looked(&look);
+                self.look = Some((look, started));
+            }
+            Err(error) => self.inner.trouble("look at the cluster", &error),
+        }
+        let settings = &self.inner.settings;
+        let rest = match self.inner.wakes.load(Ordering::Relaxed) {
+            true => settings.look,
+            false => settings.look_without_wakeup,
+        };
+        let in_motion = self.host.in_motion()
+            || self.inner.leader_in_motion.load(Ordering::Relaxed)
+            || self.leaving
+            || !self.registered;
+        let pause = if in_motion { self.pause.min(rest) } else { rest };
+        self.pause = self.pause.mul_f64(SLOWER).min(rest);
+        self.look_at = now.after(pause);
+    }
+
+    fn rows(&mut self, rows: Result<Vec<Daemon>, StoreError>, revision: Revision) {
+        self.reading = false;
+        match rows {
+            Ok(rows) => {
+                self.rows_at = Some(revision);
+                // The clock of the look that showed the change, counted from its start: a deadline is never later here
+                // than at the leader.
+                let Some((look, started)) = &self.look else { return };
+                let inner = self.inner.clone();
+                let can_run = |daemon: &DaemonName| inner.agent(daemon).is_some();
+                self.host.assigned(&rows, self.fence.term, look.now, *started, can_run);
+            }
+            Err(error) => self.inner.trouble("read its daemons", &error),
+        }
+    }
+
+    fn answered(&mut self, said: Said, answer: Result<Answer, StoreError>) {
+        let now = SteadyClock.now();
+        let verdicts: Option<Vec<Verdict>> = match answer {
+            Ok(Answer::Done(verdicts)) => Some(verdicts),
+            Ok(Answer::Fenced(Fenced { fence, loss })) => {
+                self.lease.fenced(&Fenced { fence, loss });
+                None
+            }
+            Ok(Answer::Refused(refusal)) => {
+                self.inner.refused(&refusal.to_string());
+                None
+            }
+            Err(error) => {
+                self.inner.trouble("say what it does", &error);
+                None
+            }
+        };
+        match said {
+            Said::Registered => {
+                self.registering = false;
+                // Should it not have taken effect, the next look does not show the row, and it is said again.
+                self.registered = true;
+            }
+            Said::Leaving => {}
+            Said::Acknowledged(daemons) => self.host.acknowledged(&daemons, verdicts.as_deref(), now),
+            Said::Confirmed(daemons) => self.host.confirmed(&daemons, verdicts.as_deref(), now),
+            Said::Failed(daemon, generation) => {
+                let verdict = verdicts.as_ref().and_then(|verdicts| verdicts.first());
+                self.host.failure_reported(&daemon, generation, verdict, now);
+            }
+        }
+        self.hurry();
+    }
+
+    fn ended(&mut self, daemon: &DaemonName, generation: Term, end: &End) {
+        self.running.remove(&(daemon.clone(), generation));
+        match end {
+            End::Finished => tracing::info!(%daemon, %generation, "a daemon has ended"),
+            End::Failed(reason) => tracing::warn!(%daemon, %generation, reason, "a daemon has ended"),
+        }
+        self.host.ended(daemon, generation, end, fastrand::f64(), SteadyClock.now());
+    }
+}
+
+/// What a panic said, if it said anything.
+fn panic_text(payload: Box<dyn std::any::Any + Send>) -> String {
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+    text.map_or_else(|| "it panicked".to_owned(), |text| format!("it panicked: {text}"))
+}

@@ -1,0 +1,184 @@
+//! Work that one copy does at a time, under a lease of its own: acquired before it is spawned, renewed while it lives,
+//! given back when it has stopped. It needs no leader and works on any lease backend.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_core::cluster::DaemonName;
+use tenure_core::lease::{Fence, LeaseSettings};
+use tokio::task::JoinHandle;
+
+use super::ClusterError;
+use super::agent::{Agent, Duty};
+use crate::lease::{Lease, Leases};
+use crate::stop::Stop;
+
+/// What the lease of a singleton is called, before its name.
+const LEASE_PREFIX: &str = "tenure/singleton/";
+
+/// How a singleton is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SingletonSettings {
+    /// How its lease is held.
+    pub lease: LeaseSettings,
+    /// How long it may take to stop before it is cut off. 30 s.
+    pub drain: Duration,
+    /// The pause after its first failure, doubled with each up to `restart_cap`; meanwhile another copy may have it. 500 ms.
+    pub restart: Duration,
+    /// The longest pause. 30 s.
+    pub restart_cap: Duration,
+}
+
+impl Default for SingletonSettings {
+    fn default() -> Self {
+        Self {
+            lease: LeaseSettings::default(),
+            drain: Duration::from_secs(30),
+            restart: Duration::from_millis(500),
+            restart_cap: Duration::from_secs(30),
+        }
+    }
+}
+
+/// A singleton that this process is ready to run. Dropping it stops it here, in the background; other copies go on.
+#[derive(Debug)]
+pub struct Singleton {
+    lease: Lease,
+    stop: Stop,
+    task: Option<JoinHandle<()>>,
+}
+
+impl Singleton {
+    /// Runs `agent` here whenever this process has the lease, until `stop` is given or this value is dropped.
+    pub fn start(
+        leases: &Leases,
+        name: &str,
+        agent: Arc<dyn Agent>,
+        settings: SingletonSettings,
+        stop: &Stop,
+    ) -> Result<Self, ClusterError> {
+        let daemon = DaemonName::new(name)?;
+        let lease = leases.lease(format!("{LEASE_PREFIX}{name}"), settings.lease.clone())?;
+        let stop = stop.child();
+        let keeper = Keeper {
+            lease: lease.clone(),
+            daemon,
+            agent,
+            settings,
+            node: leases.node().name.clone(),
+            stop: stop.clone(),
+        };
+        Ok(Self { lease, stop, task: Some(tokio::spawn(keeper.run())) })
+    }
+
+    /// The fence under which it runs here; `None` while it does not.
+    pub fn fence(&self) -> Option<Fence> {
+        self.lease.fence()
+    }
+
+    /// Stops it here and gives the lease back; returns when that is done.
+    pub async fn stop(mut self) {
+        self.stop.stop();
+        if let Some(task) = self.task.take()
+            && let Err(error) = task.await
+        {
+            tracing::error!(%error, "a singleton's keeper ended without being told");
+        }
+    }
+}
+
+impl Drop for Singleton {
+    fn drop(&mut self) {
+        self.stop.stop();
+    }
+}
+
+struct Keeper {
+    lease: Lease,
+    daemon: DaemonName,
+    agent: Arc<dyn Agent>,
+    settings: SingletonSettings,
+    node: tenure_core::id::NodeName,
+    stop: Stop,
+}
+
+impl Keeper {
+    async fn run(self) {
+        let mut failures = 0u32;
+        while !self.stop.is_stopped() {
+            match self.lease.acquire_when_free(&self.stop).await {
+                Ok(None) => return,
+                Ok(Some(fence)) => {
+                    let failed = self.once(fence).await;
+                    // Stop acting first, then release.
+                    if let Err(error) = self.lease.release().await {
+                        tracing::warn!(singleton = %self.daemon, %error, "its lease was not given back; its ttl ends it");
+                    }
+                    failures = if failed { failures.saturating_add(1) } else { 0 };
+                }
+                Err(error) => {
+                    failures = failures.saturating_add(1);
+                    tracing::error!(singleton = %self.daemon, %error, "its lease cannot be had; trying again");
+                }
+            }
+            if failures > 0 {
+                let pause = self.settings.restart.saturating_mul(1 << (failures - 1).min(20));
+                let pause = pause.min(self.settings.restart_cap).mul_f64(0.5 + fastrand::f64() / 2.0);
+                tokio::select! {
+                    () = self.stop.stopped() => return,
+                    () = tokio::time::sleep(pause) => {}
+                }
+            }
+        }
+    }
+
+    /// Runs it once; whether it failed.
+    async fn once(&self, fence: Fence) -> bool {
+        tracing::info!(singleton = %self.daemon, %fence, "a singleton starts here");
+        let lost = self.lease.lost();
+        let stop = lost.child();
+        let duty = Duty {
+            daemon: self.daemon.clone(),
+            fence,
+            node: self.node.clone(),
+            stop: stop.clone(),
+            lost: lost.clone(),
+        };
+        let agent = self.agent.clone();
+        let mut work = tokio::spawn(async move { agent.run(duty).await });
+        let ended = tokio::select! {
+            ended = &mut work => Some(ended),
+            () = lost.stopped() => None,
+            () = self.stop.stopped() => None,
+        };
+        let told = ended.is_none();
+        let ended = match ended {
+            Some(ended) => Ok(ended),
+            None => {
+                stop.stop();
+                tokio::time::timeout(self.settings.drain, &mut work).await
+            }
+        };
+        match ended {
+            Ok(Ok(Ok(()))) if told => false,
+            Ok(Ok(Ok(()))) => {
+                tracing::warn!(singleton = %self.daemon, "a singleton ended by itself");
+                true
+            }
+            Ok(Ok(Err(error))) => {
+                tracing::error!(singleton = %self.daemon, %error, "a singleton failed");
+                !told
+            }
+            Ok(Err(error)) => {
+                tracing::error!(singleton = %self.daemon, %error, "a singleton panicked");
+                !told
+            }
+            Err(_) => {
+                tracing::error!(singleton = %self.daemon, "a singleton has not stopped in time and is cut off");
+                work.abort();
+                let _ = work.await;
+                false
+            }
+        }
+    }
+}
