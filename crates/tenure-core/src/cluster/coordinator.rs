@@ -186,7 +186,12 @@ impl Coordinator {
             Some(Answer::Fenced(_)) => return false,
             Some(Answer::Done(verdicts)) => {
                 for (placement, verdict) in placements.iter().zip(verdicts) {
-                    let Verdict::Refused(refusal) = verdict else { continue };
+                    let Verdict::Refused(refusal) = verdict else {
+                        if let Placement::Remove { daemon } = placement {
+                            self.daemons.remove(daemon);
+                        }
+                        continue;
+                    };
                     if let Refusal::NoDaemon(gone) = refusal {
                         self.daemons.remove(gone);
                     } else if let Some(daemon) = placement.daemon() {
@@ -222,6 +227,7 @@ impl Coordinator {
         let moves = |daemon: &Daemon| matches!(daemon.state, DaemonState::Assigning | DaemonState::Revoking);
         let leaves = |standing: &Standing| standing.member.leaving;
         self.under_way
+            || self.changed
             || !self.queue.is_empty()
             || self.wants().is_some()
             || self.nodes.iter().any(leaves)

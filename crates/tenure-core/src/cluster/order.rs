@@ -147,7 +147,7 @@ pub enum Placement {
         reason: String,
     },
     /// Takes a daemon back from a node that is over, or has not answered in time, and gives it to nobody: there is none
-    /// that could run it, or it is paused. One that was to go for good is gone.
+    /// that could run it, or it is paused, or it goes for good.
     Unassign {
         /// The daemon.
         daemon: DaemonName,
@@ -155,6 +155,11 @@ pub enum Placement {
         generation: Term,
         /// Why, and why it is given to nobody.
         reason: String,
+    },
+    /// Removes the row of a daemon that goes for good and is nowhere.
+    Remove {
+        /// The daemon.
+        daemon: DaemonName,
     },
     /// Says why a daemon is nowhere.
     Explain {
@@ -343,6 +348,7 @@ impl Placement {
             Self::Assign { daemon, .. }
             | Self::Revoke { daemon, .. }
             | Self::Unassign { daemon, .. }
+            | Self::Remove { daemon }
             | Self::Explain { daemon, .. } => Some(daemon),
             Self::Forget { .. } => None,
         }

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod bank;
+mod cluster;
 mod entities;
 mod faulty;
 mod lease;

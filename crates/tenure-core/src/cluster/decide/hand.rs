@@ -79,9 +79,7 @@ impl Desk {
     fn stopped(&mut self, daemon: Daemon, deadlines: Deadlines) -> Part {
         self.not_in_use(daemon.name())?;
         if daemon.retired {
-            let name = daemon.name().clone();
             self.take_back(daemon, Cause::Released, "it goes for good");
-            self.drop_row(&name);
             return Ok(());
         }
         if let Some(by) = &daemon.paused_by {

@@ -35,12 +35,7 @@ impl Desk {
             }
             Placement::Unassign { daemon, generation, reason } => {
                 let (row, _) = self.free(daemon, Some(*generation))?;
-                let retired = row.retired;
                 self.take_back(row, Cause::Expired, reason);
-                // Nobody is left who could confirm that it has stopped.
-                if retired {
-                    self.drop_row(daemon);
-                }
                 Ok(())
             }
             Placement::Revoke { daemon, generation, next, reason } => {
@@ -52,6 +47,14 @@ impl Desk {
                     let row = Daemon { reason: reason.clone(), ..row.clone() };
                     self.put(row);
                 }
+                Ok(())
+            }
+            Placement::Remove { daemon } => {
+                let row = self.daemon(daemon)?;
+                if !row.retired || row.place.is_some() {
+                    return Err(Refusal::Stale { daemon: daemon.clone() });
+                }
+                self.drop_row(daemon);
                 Ok(())
             }
             Placement::Forget { node, term } => {

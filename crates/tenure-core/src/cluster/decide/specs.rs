@@ -44,12 +44,12 @@ impl Desk {
 
     fn end(&mut self, name: &DaemonName, reason: &str, deadlines: Deadlines) -> Part {
         let mut daemon = self.daemon(name)?.clone();
-        if daemon.state == DaemonState::Unassigned {
-            self.drop_row(name);
-            return Ok(());
-        }
         daemon.retired = true;
-        self.ask_to_stop(daemon, None, reason, deadlines);
+        // The leader removes the row once it is nowhere: whoever follows the rows misses nothing that way.
+        match daemon.state {
+            DaemonState::Unassigned => self.put(Daemon { reason: reason.to_owned(), ..daemon }),
+            _ => self.ask_to_stop(daemon, None, reason, deadlines),
+        }
         Ok(())
     }
 }

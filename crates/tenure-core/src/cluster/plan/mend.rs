@@ -6,6 +6,7 @@ use super::field::Field;
 use super::layouts::Layouts;
 use super::need::Need;
 use super::words;
+use crate::cluster::decide::misfit;
 use crate::cluster::{Daemon, DaemonState, Placement};
 use crate::id::NodeName;
 
@@ -32,21 +33,21 @@ impl<'p, 'a> Mender<'p, 'a> {
     pub(super) fn mend(&mut self, daemon: &'a Daemon, need: Need) {
         self.field.lift(daemon);
         match (need, daemon.node()) {
-            (Need::Homeless, _) => self.assign(daemon, None),
+            (Need::Homeless, _) => self.assign(daemon, None, None),
             (Need::Orphaned, Some(node)) => {
                 let back = self.field.member(node).is_some_and(|member| self.field.lives(node, member.term));
                 let cause = if back { "was restarted" } else { "is gone" };
-                self.assign(daemon, Some(format!("its node {node} {cause}")));
+                self.assign(daemon, Some(format!("its node {node} {cause}")), None);
             }
             (Need::Late, Some(node)) => {
                 let cause = match daemon.state {
                     DaemonState::Assigning => format!("node {node} did not acknowledge it in time"),
                     _ => format!("node {node} did not stop it in time; taken by force"),
                 };
-                self.assign(daemon, Some(cause));
+                self.assign(daemon, Some(cause), Some(node));
             }
             (Need::Leaving, Some(node)) if daemon.state == DaemonState::Assigning => {
-                self.assign(daemon, Some(format!("node {node} is leaving")));
+                self.assign(daemon, Some(format!("node {node} is leaving")), None);
             }
             (Need::Leaving, Some(node)) => self.revoke(daemon, format!("node {node} is leaving")),
             (Need::Stranded, _) => {
@@ -54,8 +55,7 @@ impl<'p, 'a> Mender<'p, 'a> {
                 self.revoke(daemon, format!("it cannot go to {next} any more"));
             }
             (Need::Misplaced, Some(node)) => {
-                let misfit =
-                    self.field.member(node).and_then(|member| crate::cluster::decide::misfit(daemon, member));
+                let misfit = self.field.member(node).and_then(|member| misfit(daemon, member));
                 let why = misfit.map_or_else(String::new, |misfit| format!(": {misfit}"));
                 self.revoke(daemon, format!("node {node} cannot run it any more{why}"));
             }
@@ -68,8 +68,9 @@ impl<'p, 'a> Mender<'p, 'a> {
         }
     }
 
-    /// Gives a daemon to the best node, or to none. `cause` is why it is taken from where it is.
-    fn assign(&mut self, daemon: &'a Daemon, cause: Option<String>) {
+    /// Gives a daemon to the best node, or to none. `cause` is why it is taken from where it is. A node that lives and is
+    /// `silent` gets it again only if there is no other.
+    fn assign(&mut self, daemon: &'a Daemon, cause: Option<String>, silent: Option<&NodeName>) {
         if !daemon.is_wanted() {
             let idle = match &daemon.paused_by {
                 Some(by) if !daemon.retired => format!("paused by {by}"),
@@ -81,8 +82,7 @@ impl<'p, 'a> Mender<'p, 'a> {
             let waits = format!("it waits until daemon {other} of another layout is gone");
             return self.give_to_nobody(daemon, cause, waits);
         }
-        // A node that did not answer gets it again only if there is no other.
-        let best = self.field.best(daemon, daemon.node()).or_else(|| self.field.best(daemon, None));
+        let best = self.field.best(daemon, silent).or_else(|| self.field.best(daemon, None));
         let Some(choice) = best else {
             let nowhere = words::nowhere(daemon, self.field);
             return self.give_to_nobody(daemon, cause, nowhere);

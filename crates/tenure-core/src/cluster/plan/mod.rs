@@ -75,9 +75,16 @@ pub fn plan(picture: &Picture<'_>) -> Vec<Placement> {
     if placements.is_empty() && picture.quiet {
         placements = spread::spread(picture, &mut field);
     }
+    placements.extend(removed(picture));
     placements.extend(forgotten(picture));
     placements.extend(explained);
     placements
+}
+
+/// The rows of daemons that go for good and are nowhere.
+fn removed(picture: &Picture<'_>) -> impl Iterator<Item = Placement> {
+    let over = picture.daemons.values().filter(|daemon| daemon.retired && daemon.place.is_none());
+    over.map(|daemon| Placement::Remove { daemon: daemon.name().clone() })
 }
 
 /// The rows of nodes that are over and have nothing any more.

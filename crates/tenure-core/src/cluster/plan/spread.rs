@@ -28,8 +28,8 @@ struct Source<'a> {
     spot: usize,
     /// The kinds of nodes that can run at least one of its daemons.
     reach: Vec<bool>,
-    /// What may be moved, those last that were moved last.
-    movable: Vec<&'a Daemon>,
+    /// What may be moved, those last that were moved last; nothing where one was moved by this plan.
+    movable: Vec<Option<&'a Daemon>>,
     /// How many of them were looked at in this round.
     seen: usize,
 }
@@ -83,12 +83,12 @@ fn sources<'a>(picture: &Picture<'a>, field: &Field<'a>) -> Vec<Source<'a>> {
             && daemon.pinned_to.is_none()
             && let Some(spot) = field.counted_at(daemon)
         {
-            sources[spot].movable.push(daemon);
+            sources[spot].movable.push(Some(daemon));
         }
     }
     for source in &mut sources {
-        source.movable.sort_by_key(|daemon| daemon.since);
-        for daemon in &source.movable {
+        source.movable.sort_by_key(|daemon| daemon.map(|daemon| daemon.since));
+        for daemon in source.movable.iter().flatten() {
             let kinds = field.fitting_kinds(daemon);
             source.reach.resize(kinds.len(), false);
             source.reach.iter_mut().zip(kinds).for_each(|(reached, fits)| *reached |= fits);
@@ -123,14 +123,11 @@ impl Source<'_> {
             self.seen = self.movable.len();
             return None;
         }
-        let daemon = *self.movable.get(self.seen)?;
-        let target = self.target(daemon, field, step);
-        let Some(target) = target else {
-            self.seen += 1;
-            return None;
-        };
-        let generation = daemon.generation?;
-        self.movable.remove(self.seen);
+        let at = self.seen;
+        self.seen += 1;
+        let daemon = self.movable.get(at).copied().flatten()?;
+        let (target, generation) = (self.target(daemon, field, step)?, daemon.generation?);
+        self.movable[at] = None;
         let to = field.spots[target].load;
         let name = &field.spots[self.spot].member.node.name;
         let placement = Placement::Revoke {
