@@ -11,6 +11,7 @@ export const contestants = [
   { name: "plain-rust", title: "by hand (Rust)", runtime: "rust", ...plain, why: { drain: "`tenure bench drain` measures it, and Tenure is not in this run", latency: "nothing handles" } },
   { name: "plain-node", title: "by hand (Node)", runtime: "node", ...plain, why: { drain: "not measured", latency: "nothing handles" } },
   { name: "tenure", title: "**Tenure**", runtime: "rust", peer: "tenure", settings: ["defaults"], measures: measurements, outbox: true },
+  { name: "tenure-events", title: "**Tenure**, events alone", runtime: "rust", peer: "tenure", settings: ["defaults"], measures: ["append"], more: ["--events-only"] },
   { name: "graphile-worker", title: "graphile-worker (Node)", runtime: "node", left: "graphile_worker._private_jobs", same: ["enqueue"] },
   { name: "graphile_worker", title: "graphile_worker (Rust)", runtime: "rust", left: "graphile_worker._private_jobs", same: ["enqueue"] },
   { name: "pg-boss", title: "pg-boss (Node)", runtime: "node", left: "pgboss.job WHERE state <> 'completed'" },

@@ -106,7 +106,7 @@ else console.log(text);
 async function measure(contestant, settings, measurement) {
   if (measurement !== "drain") return once(contestant, settings, measurement);
   // `tenure bench` has rounds of its own.
-  const rounds = contestant.name === "tenure" || settings === "defaults" ? 1 : size.rounds;
+  const rounds = contestant.peer === "tenure" || settings === "defaults" ? 1 : size.rounds;
   const taken = [];
   for (let round = 0; round < rounds; round++) {
     taken.push(await once(contestant, settings, measurement));
@@ -122,7 +122,7 @@ async function once(contestant, settings, measurement) {
   current = name;
   try {
     const inside = await fresh(admin, url, name);
-    if (contestant.name === "tenure" && measurement !== "enqueue") return await tenureBench(inside, measurement);
+    if (contestant.peer === "tenure" && measurement !== "enqueue") return await tenureBench(inside, measurement, contestant.more);
     return await drive(contestant, settings, measurement, inside);
   } finally {
     await drop(admin, name);
@@ -183,13 +183,13 @@ async function expect(inside, from, wanted, what) {
 }
 
 // Tenure's own measurements, at its default settings.
-async function tenureBench(inside, measurement) {
+async function tenureBench(inside, measurement, more = []) {
   const sizes = {
     drain: ["--messages", String(size.jobs), "--rounds", String(size.rounds)],
     latency: ["--rate", String(size.rate), "--seconds", String(size.latencySeconds)],
     append: ["--writers", String(size.connections), "--seconds", String(size.appendSeconds), "--rounds", "1"],
   };
-  const answer = lastJson(await run(tenure, ["bench", measurement, "--db", inside, "--json", ...sizes[measurement]]));
+  const answer = lastJson(await run(tenure, ["bench", measurement, "--db", inside, "--json", ...sizes[measurement], ...more]));
   if (measurement === "latency") return { p50_ms: answer.p50_ms, p99_ms: answer.p99_ms };
   return { rate: answer.rate, ceiling: answer.ceiling, rates: answer.rates };
 }

@@ -59,7 +59,6 @@ pub(crate) async fn open_to_work(global: &Global, url: &str, migrate: bool) -> R
     Ok(database)
 }
 
-/// The same; a store that is away is waited for.
 /// A file that is not there will not come by waiting for it.
 pub(crate) fn refuse_missing_file(url: &str) -> Result<(), Failure> {
     if !url.starts_with("sqlite:") {
@@ -72,6 +71,7 @@ pub(crate) fn refuse_missing_file(url: &str) -> Result<(), Failure> {
     }
 }
 
+/// Opens a store to work on it; one that is away is waited for.
 pub(crate) async fn open_patiently(
     global: &Global,
     url: &str,
