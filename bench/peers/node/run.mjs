@@ -71,7 +71,7 @@ for (const signal of ["SIGINT", "SIGTERM"]) {
 await checkDurable(admin);
 say("building …");
 const rust = chosen.some(({ runtime }) => runtime === "rust") ? await buildDrivers() : {};
-const tenure = chosen.some(({ name }) => name === "tenure") ? await buildTenure() : undefined;
+const tenure = chosen.some(({ peer }) => peer === "tenure") ? await buildTenure() : undefined;
 
 const results = [];
 for (const contestant of chosen) {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tenure::LeaseName;
+use tenure::core::cluster::{DaemonName, LEADER_LEASE};
 use tenure::core::contract::LeaseAdmin;
 use tenure::core::lease::{LeaseRecord, Revoke};
 use tenure::core::time::StoreTime;
@@ -17,6 +18,7 @@ pub(crate) async fn lease(global: &Global, command: &LeaseCommand) -> Result<Exi
     let url = store::database_url(global)?;
     let name = match command {
         LeaseCommand::List { .. } => None,
+        LeaseCommand::Resign { .. } => Some(LeaseName::new(LEADER_LEASE)?),
         LeaseCommand::History { lease, name, .. } | LeaseCommand::Release { lease, name, .. } => {
             lease.as_ref().or(name.as_ref()).map(LeaseName::new).transpose()?
         }
@@ -28,8 +30,18 @@ pub(crate) async fn lease(global: &Global, command: &LeaseCommand) -> Result<Exi
         LeaseCommand::History { limit, .. } => {
             history(admin.as_ref(), name.as_ref(), *limit, global.json).await
         }
+        LeaseCommand::Resign { by } => {
+            let Some(name) = name else { return Err(Failure::Usage("no lease named".into())) };
+            let by = by.clone().unwrap_or_else(user::name);
+            release(admin.as_ref(), &name, &by, false, global.json).await
+        }
         LeaseCommand::Release { force, by, .. } => {
             let Some(name) = name else { return Err(Failure::Usage("no lease named".into())) };
+            if let Some(daemon) = DaemonName::of_lease(&name) {
+                return Err(Failure::Usage(format!(
+                    "this is the lease of daemon {daemon}, which the cluster grants; use `tenure daemon pause` or `move`"
+                )));
+            }
             let by = by.clone().unwrap_or_else(user::name);
             release(admin.as_ref(), &name, &by, *force, global.json).await
         }

@@ -2,12 +2,14 @@
 
 mod args;
 mod bench;
+mod daemon;
 mod demo;
 mod lease;
 mod migrate;
 mod outbox;
 mod outlet;
 mod output;
+mod overview;
 mod relay;
 mod run;
 mod secrets;
@@ -95,6 +97,7 @@ async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Status(args) => status::status(global, &args).await,
         Command::Run(args) => run::run(global, &args).await,
         Command::Lease(command) => lease::lease(global, &command).await,
+        Command::Daemon(command) => daemon::daemon(global, &command).await,
         Command::Migrate(args) => migrate::migrate(global, &args).await,
         Command::Bench(BenchCommand::Drain(args)) => bench::outbox::drain::drain(global, &args).await,
         Command::Bench(BenchCommand::Enqueue(args)) => bench::outbox::enqueue::enqueue(global, &args).await,

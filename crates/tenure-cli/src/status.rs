@@ -3,13 +3,16 @@
 use std::process::ExitCode;
 
 use serde_json::json;
+use tenure::core::lease::LeaseRecord;
 use tenure::core::outbox::{Health, HealthThresholds, Level};
 use tenure::core::subscription::Progress;
 use tenure::event::Position;
+use tenure::{DaemonFilter, DaemonName};
 
 use crate::args::{Global, StatusArgs};
 use crate::outbox::{span, stats_json};
 use crate::output::{self, Failure, Table};
+use crate::overview::Overview;
 use crate::{lease, store};
 
 /// How many leases are listed.
@@ -30,7 +33,11 @@ pub(crate) async fn status(global: &Global, args: &StatusArgs) -> Result<ExitCod
     let subscriptions = database.checkpoints().subscriptions().await?;
     let head = database.events().read_all(Position::START, 1).await?.head;
     let behind = |progress: &Progress| head.0.saturating_sub(progress.position.0);
-    let health = Health::of(&stats, &thresholds);
+    let look = database.cluster().look().await?;
+    let daemons = database.cluster().daemons(&DaemonFilter::beginning("")).await?;
+    let cluster = Overview::of(&look, &daemons);
+    let mut health = Health::of(&stats, &thresholds);
+    cluster.judge(&mut health);
     let code = if health.level == Level::Unhealthy { 1 } else { 0 };
     if global.json {
         let leases: Vec<_> = leases
@@ -52,7 +59,8 @@ pub(crate) async fn status(global: &Global, args: &StatusArgs) -> Result<ExitCod
             })
             .collect();
         output::json(&json!({
-            "subscriptions": subscriptions,
+            "subscriptions": subscriptions, "nodes": cluster.nodes_json(), "leader": cluster.leader_json(),
+            "daemons": cluster.daemons_json(),
             "health": health.level, "reasons": health.reasons, "outbox": stats_json(&stats), "leases": leases,
             "exit_code": code,
         }))?;
@@ -82,7 +90,9 @@ pub(crate) async fn status(global: &Global, args: &StatusArgs) -> Result<ExitCod
             lease::ago(progress.moved_at, now)
         ));
     }
-    let held: Vec<_> = leases.iter().filter(|record| record.is_held(now)).collect();
+    cluster.print();
+    let of_daemon = |record: &LeaseRecord| DaemonName::of_lease(&record.name).is_some();
+    let held: Vec<_> = leases.iter().filter(|record| record.is_held(now) && !of_daemon(record)).collect();
     if held.is_empty() {
         output::line("leases    none held: no relay with --coordination exclusive is at work");
         return Ok(ExitCode::from(code));

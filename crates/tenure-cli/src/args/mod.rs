@@ -1,6 +1,7 @@
 //! The command line, as clap reads it.
 
 mod bench;
+mod daemon;
 mod demo;
 mod outbox;
 
@@ -14,6 +15,7 @@ use clap_complete::Shell;
 pub(crate) use self::bench::{
     AppendArgs, DrainArgs, EnqueueArgs, LatencyArgs, LatencyTo, LoadArgs, ParkedArgs, SubscribeArgs,
 };
+pub(crate) use self::daemon::{DaemonCommand, SteerArgs};
 pub(crate) use self::demo::{DemoArgs, DemoNodeArgs};
 pub(crate) use self::outbox::{
     ChangeArgs, Coordination, FilterArgs, OnDeadArg, OutboxCommand, RelayArgs, SendArgs, StatusArgs,
@@ -90,6 +92,9 @@ pub(crate) enum Command {
     /// See who holds which lease, how it came to that, and have a holder out of office
     #[command(subcommand, after_help = "Example:\n  tenure lease list --db postgres://app@db.internal/app")]
     Lease(LeaseCommand),
+    /// See where daemons run and why; pause, resume and move them
+    #[command(subcommand, after_help = "Example:\n  tenure daemon list --db postgres://app@db.internal/app")]
+    Daemon(DaemonCommand),
     Migrate(MigrateArgs),
     /// Measure, on your machine and your database
     #[command(subcommand, after_help = "Example:\n  tenure bench failover --db sqlite:bench.db --rounds 10")]
@@ -188,6 +193,13 @@ pub(crate) enum LeaseCommand {
         /// At most this many
         #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
         limit: u32,
+    },
+    /// Ask whoever leads the cluster to let another node lead; the same as `release tenure/leader`
+    #[command(after_help = "Example:\n  tenure lease resign --db sqlite:app.db")]
+    Resign {
+        /// Who asks, for the audit; the user's name by default
+        #[arg(long, env = "TENURE_ACTOR", value_name = "WHO", value_parser = NonEmptyStringValueParser::new())]
+        by: Option<String>,
     },
     /// Have the present holder out of office
     ///

@@ -1,0 +1,177 @@
+//! `tenure daemon`: where daemons are and why, and how to have it otherwise.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use tenure::core::cluster::{Answer, ClusterLook, Daemon, Order};
+use tenure::core::contract::ClusterStore;
+use tenure::core::time::StoreTime;
+use tenure::{ClusterSettings, DaemonFilter, DaemonName, NodeName, Steering};
+
+use crate::args::{DaemonCommand, Global, SteerArgs};
+use crate::output::{self, Failure, Table};
+use crate::{lease, store, user};
+
+pub(crate) async fn daemon(global: &Global, command: &DaemonCommand) -> Result<ExitCode, Failure> {
+    let url = store::database_url(global)?;
+    store::refuse_memory(url)?;
+    let wish = Wish::of(command)?;
+    let database = store::open_existing(global, url).await?;
+    let cluster = database.cluster();
+    match wish {
+        Wish::List(filter) => list(cluster.as_ref(), &filter, global.json).await,
+        Wish::Order(daemon, order) => steer(cluster.as_ref(), &daemon, &order, global.json).await,
+    }
+}
+
+/// What was asked for, with every text checked before a database is opened.
+enum Wish {
+    List(DaemonFilter),
+    Order(DaemonName, Order),
+}
+
+impl Wish {
+    fn of(command: &DaemonCommand) -> Result<Self, Failure> {
+        let (which, steering) = match command {
+            DaemonCommand::List { node, prefix, limit, after } => {
+                return Ok(Self::List(DaemonFilter {
+                    node: node.as_ref().map(NodeName::new).transpose()?,
+                    prefix: prefix.clone(),
+                    after: after.as_ref().map(DaemonName::new).transpose()?,
+                    limit: *limit,
+                }));
+            }
+            DaemonCommand::Pause(which) => (which, Some(Steering::Pause)),
+            DaemonCommand::Resume(which) => (which, Some(Steering::Resume)),
+            DaemonCommand::Move { which, to: Some(to), .. } => {
+                (which, Some(Steering::Move { to: NodeName::new(to)? }))
+            }
+            DaemonCommand::Move { which, .. } => (which, Some(Steering::Unpin)),
+            DaemonCommand::Retire(which) => (which, None),
+        };
+        let daemon = named(which)?;
+        let deadlines = ClusterSettings::default().deadlines();
+        let by = which.by.clone().unwrap_or_else(user::name);
+        let order = match steering {
+            Some(steering) => Order::Steer { daemon: daemon.clone(), steering, by, deadlines },
+            None => Order::Retire { daemons: vec![daemon.clone()], deadlines },
+        };
+        Ok(Self::Order(daemon, order))
+    }
+}
+
+fn named(which: &SteerArgs) -> Result<DaemonName, Failure> {
+    let name = which.daemon.as_ref().or(which.flag_name.as_ref());
+    Ok(DaemonName::new(name.ok_or_else(|| Failure::Usage("no daemon named".into()))?)?)
+}
+
+async fn list(cluster: &dyn ClusterStore, filter: &DaemonFilter, json: bool) -> Result<ExitCode, Failure> {
+    let rows = cluster.daemons(filter).await?;
+    let look = cluster.look().await?;
+    if json {
+        output::json(&rows.iter().map(|row| daemon_json(row, &look)).collect::<Vec<_>>())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if rows.is_empty() {
+        output::line("no daemons");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut table = Table::new(&["DAEMON", "STATE", "NODE", "GENERATION", "SINCE", "WHY"]);
+    for row in &rows {
+        table.row(vec![
+            row.name().to_string(),
+            state(row).to_owned(),
+            place(row),
+            row.generation.map_or_else(|| "-".to_owned(), |generation| generation.to_string()),
+            lease::ago(row.since, look.now),
+            why(row, &look),
+        ]);
+    }
+    table.print();
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The state, or what is more important than it.
+fn state(row: &Daemon) -> &'static str {
+    match (&row.paused_by, row.node()) {
+        (Some(_), None) => "paused",
+        _ => row.state.as_str(),
+    }
+}
+
+fn place(row: &Daemon) -> String {
+    match (row.node(), &row.next) {
+        (Some(node), Some(next)) => format!("{node} → {next}"),
+        (Some(node), None) => node.to_string(),
+        (None, _) => "-".to_owned(),
+    }
+}
+
+fn why(row: &Daemon, look: &ClusterLook) -> String {
+    let mut why = row.reason.clone();
+    if let Some(pinned) = &row.pinned_to {
+        why.push_str(&format!("; wanted on {pinned}"));
+    }
+    if is_orphaned(row, look) {
+        why.push_str("; its node is gone");
+    }
+    if row.place.is_none() && row.is_wanted() && look.leads().is_none() {
+        why.push_str("; nobody leads");
+    }
+    why
+}
+
+/// Whether its node does not live any more.
+pub(crate) fn is_orphaned(row: &Daemon, look: &ClusterLook) -> bool {
+    row.place.as_ref().is_some_and(|(node, term)| {
+        look.node(node).is_some_and(|standing| standing.member.term != *term || !standing.is_alive(look.now))
+    })
+}
+
+/// A daemon as programs see it.
+pub(crate) fn daemon_json(row: &Daemon, look: &ClusterLook) -> Value {
+    let time = |at: StoreTime| at.to_string();
+    json!({
+        "name": row.name(), "state": row.state, "node": row.node(), "next_node": row.next,
+        "generation": row.generation, "reason": why(row, look), "since": time(row.since),
+        "deadline": row.deadline.map(time), "weight": row.spec.weight, "labels": row.spec.labels,
+        "group": row.spec.group.as_ref().map(|group| &group.name),
+        "layout": row.spec.group.as_ref().map(|group| group.layout),
+        "paused_by": row.paused_by, "pinned_to": row.pinned_to, "retired": row.retired,
+        "failures": row.failures, "moves": row.moves,
+        "avoids": row.avoids.iter().map(|avoid| json!({"node": avoid.node, "until": time(avoid.until)})).collect::<Vec<_>>(),
+    })
+}
+
+async fn steer(
+    cluster: &dyn ClusterStore,
+    daemon: &DaemonName,
+    order: &Order,
+    json: bool,
+) -> Result<ExitCode, Failure> {
+    use tenure::core::cluster::Verdict;
+
+    let refusal = match cluster.apply(order).await? {
+        Answer::Done(verdicts) => verdicts.into_iter().find_map(|verdict| match verdict {
+            Verdict::Taken => None,
+            Verdict::Refused(refusal) => Some(refusal.to_string()),
+        }),
+        Answer::Refused(refusal) => Some(refusal.to_string()),
+        Answer::Fenced(fenced) => Some(fenced.to_string()),
+    };
+    if let Some(refusal) = refusal {
+        return Err(Failure::Failed(refusal));
+    }
+    let look = cluster.look().await?;
+    let filter = DaemonFilter::beginning(daemon.as_str());
+    let row = cluster.daemons(&filter).await?.into_iter().find(|row| row.name() == daemon);
+    match (json, row) {
+        (true, Some(row)) => output::json(&daemon_json(&row, &look))?,
+        (true, None) => output::json(&json!({ "name": daemon, "state": "gone" }))?,
+        (false, Some(row)) => {
+            output::line(format_args!("{daemon}: {} on {}; {}", state(&row), place(&row), why(&row, &look)));
+        }
+        (false, None) => output::line(format_args!("{daemon} is gone")),
+    }
+    Ok(ExitCode::SUCCESS)
+}
