@@ -71,12 +71,12 @@ async fn a_daemon_goes_from_node_to_node_with_its_lease(mode: Mode) {
 }
 
 #[tokio::test]
-async fn s59_direct_a_daemon_goes_from_node_to_node_with_its_lease() {
+async fn direct_a_daemon_goes_from_node_to_node_with_its_lease() {
     a_daemon_goes_from_node_to_node_with_its_lease(Mode::Direct).await;
 }
 
 #[tokio::test]
-async fn s59_pgbouncer_a_daemon_goes_from_node_to_node_with_its_lease() {
+async fn pgbouncer_a_daemon_goes_from_node_to_node_with_its_lease() {
     a_daemon_goes_from_node_to_node_with_its_lease(Mode::Pooled).await;
 }
 
@@ -130,12 +130,12 @@ async fn a_daemon_in_use_is_refused_at_once(mode: Mode) {
 }
 
 #[tokio::test]
-async fn s65_direct_a_daemon_in_use_is_refused_at_once() {
+async fn direct_a_daemon_in_use_is_refused_at_once() {
     a_daemon_in_use_is_refused_at_once(Mode::Direct).await;
 }
 
 #[tokio::test]
-async fn s65_pgbouncer_a_daemon_in_use_is_refused_at_once() {
+async fn pgbouncer_a_daemon_in_use_is_refused_at_once() {
     a_daemon_in_use_is_refused_at_once(Mode::Pooled).await;
 }
 
@@ -314,7 +314,7 @@ async fn a_change_wakes_whoever_watches() {
 }
 
 #[tokio::test]
-async fn s59_pgbouncer_has_nothing_that_wakes() {
+async fn pgbouncer_has_nothing_that_wakes() {
     let Some(bed) = Bed::new(Mode::Pooled).await else { return };
     assert!(bed.store.watch().await.unwrap().is_none());
 }

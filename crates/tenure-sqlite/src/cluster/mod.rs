@@ -99,12 +99,12 @@ fn look(snapshot: &Snapshot<'_>) -> Result<ClusterLook, Fault> {
         revision = Some(rows::revision(row.get(REVISION_AT)?)?);
     }
     let revision = revision.ok_or_else(rows::no_cluster)?;
-    // As everywhere, the rows first and then the clocks, which say how old they are.
+    // As whoever observes a lease sees it: rows first, then the clocks. What is decided is decided anew under the lock.
     let now = snapshot.reading();
     let mut look =
         ClusterLook { now: now.wall, revision, leader: None, nodes: Vec::with_capacity(read.len()) };
     for (member, lease) in read {
-        let lease = lease.map(|row| row.seen_at(&now));
+        let lease = lease.map(|row| row.shown_at(&now));
         match member {
             Some(member) => look.nodes.push(Standing { member, lease }),
             None => look.leader = lease,
