@@ -27,12 +27,14 @@
 //! | `fence` | [`Fencing`]: the check in the user's transaction |
 //! | `outbox/` | [`Outbox`] and [`Inbox`] in the user's transaction, and the contracts of relay and operator |
 //! | `events/` | [`Events`] and [`Checkpoints`] in the user's transaction, and the contracts of readers |
-//! | `wakeup` | what wakes a relay or a reader that sleeps |
+//! | `cluster/` | nodes and daemons: what is read, and how an order is carried out |
+//! | `wakeup` | what wakes a relay, a reader or a node that sleeps |
 //! | `rows`, `wire`, `error` | from the driver's types to ours |
 //!
 //! [presence]: tenure_core::contract::Presence
 
 mod admin;
+mod cluster;
 mod connect;
 mod error;
 mod events;

@@ -131,23 +131,27 @@ impl Reader<'_> {
         Ok(Some(Announced { session: self.unique(session, "presence")?, trust }))
     }
 
-    fn need<T>(self, value: Result<Option<T>, String>, column: &str) -> Result<T, StoreError> {
+    pub(crate) fn need<T>(self, value: Result<Option<T>, String>, column: &str) -> Result<T, StoreError> {
         self.maybe(value, column)?.ok_or_else(|| self.corrupt(format!("column {column} is empty")))
     }
 
-    fn maybe<T>(self, value: Result<Option<T>, String>, column: &str) -> Result<Option<T>, StoreError> {
+    pub(crate) fn maybe<T>(
+        self,
+        value: Result<Option<T>, String>,
+        column: &str,
+    ) -> Result<Option<T>, StoreError> {
         value.map_err(|error| self.corrupt(format!("column {column}: {error}")))
     }
 
-    fn unique(self, text: String, column: &str) -> Result<Unique, StoreError> {
+    pub(crate) fn unique(self, text: String, column: &str) -> Result<Unique, StoreError> {
         text.parse().map_err(|error| self.corrupt(format!("column {column}: {error}")))
     }
 
-    fn fits<T: TryFrom<i64>>(self, number: i64, column: &str) -> Result<T, StoreError> {
+    pub(crate) fn fits<T: TryFrom<i64>>(self, number: i64, column: &str) -> Result<T, StoreError> {
         T::try_from(number).map_err(|_| self.corrupt(format!("column {column} holds {number}")))
     }
 
-    fn corrupt(self, message: String) -> StoreError {
+    pub(crate) fn corrupt(self, message: String) -> StoreError {
         StoreError::Corrupt { store: self.store.to_owned(), message }
     }
 }

@@ -11,7 +11,7 @@ use tenure_core::naming::Naming;
 
 use crate::outbox::statements::WAKEUP_CLASS;
 use crate::wait::WAIT_SLICE;
-use crate::{events, outbox};
+use crate::{cluster, events, outbox};
 
 /// One migration.
 pub(crate) struct Migration {
@@ -23,7 +23,7 @@ pub(crate) struct Migration {
 }
 
 /// Every migration, in order.
-pub(crate) const MIGRATIONS: [Migration; 3] = [
+pub(crate) const MIGRATIONS: [Migration; 5] = [
     Migration {
         version: 1,
         description: "leases, their history, audit",
@@ -41,6 +41,18 @@ pub(crate) const MIGRATIONS: [Migration; 3] = [
         description: "events, snapshots, checkpoints",
         tables: &["streams", "events", "snapshots", "checkpoints", "parked"],
         sql: include_str!("../sql/migrations/0003_events.sql"),
+    },
+    Migration {
+        version: 4,
+        description: "checkpoints count their rewinds",
+        tables: &[],
+        sql: include_str!("../sql/migrations/0004_checkpoint_moves.sql"),
+    },
+    Migration {
+        version: 5,
+        description: "nodes and daemons",
+        tables: &["cluster", "nodes", "assignments"],
+        sql: include_str!("../sql/migrations/0005_cluster.sql"),
     },
 ];
 
@@ -74,7 +86,7 @@ pub(crate) const COMMIT: &str = "COMMIT";
 pub(crate) const ROLLBACK: &str = "ROLLBACK";
 
 /// All columns of a lease's row `l`, as plain texts and numbers, so that any driver can read them.
-const COLUMNS: &str = "l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, \
+pub(crate) const COLUMNS: &str = "l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, \
      l.backend, l.presence, l.presence_trust_ms::bigint AS presence_trust_ms, \
      (extract(epoch FROM l.acquired_at) * 1000000)::bigint AS acquired_us, \
      (extract(epoch FROM l.renewed_at) * 1000000)::bigint AS renewed_us, \
@@ -83,7 +95,7 @@ const COLUMNS: &str = "l.name, l.term, l.node, l.incarnation, l.claim, l.renewal
      (extract(epoch FROM l.revoked_at) * 1000000)::bigint AS revoked_us";
 
 /// The server's clock, never the time at which the transaction began.
-const NOW_US: &str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now_us";
+pub(crate) const NOW_US: &str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now_us";
 
 /// Where all of Tenure's programs queue for migrations, in any schema of a database.
 const MIGRATION_KEY: i64 = 0x7465_6e75_7265; // "tenure"
@@ -109,6 +121,7 @@ pub(crate) struct Statements {
     pub(crate) schema_write: String,
     pub(crate) outbox: outbox::statements::Statements,
     pub(crate) events: Arc<events::statements::Statements>,
+    pub(crate) cluster: cluster::statements::Statements,
     naming: Naming,
 }
 
@@ -135,6 +148,7 @@ impl Statements {
             schema_write: fill(include_str!("../sql/schema_write.sql")),
             outbox: outbox::statements::Statements::new(naming),
             events: Arc::new(events::statements::Statements::new(naming)),
+            cluster: cluster::statements::Statements::new(naming),
             naming: naming.clone(),
         }
     }

@@ -58,10 +58,7 @@ impl PostgresWakeup {
     pub(crate) async fn open(shared: &Shared, source: Source<'_>) -> Result<Self, StoreError> {
         let bell = Arc::new(Notify::new());
         let connector = shared.outbox_connector()?;
-        let ear = connector.with_bell(Arc::clone(&bell)).open("listen").await?;
-        ear.run(&sleeping_session(shared.modern)).await?;
-        let number: u32 = ear.value(&number_of(source.table)).await?;
-        ear.run(&listen(source.channel, number)).await?;
+        let (ear, number) = listen_on(shared, source, &bell).await?;
         let hand = connector.open("wakeup").await?;
         hand.run(&waiting_session(shared.modern)).await?;
         hand.run(&sleeping_session(shared.modern)).await?;
@@ -79,6 +76,19 @@ impl PostgresWakeup {
         let keeper = connector.handle().spawn(keeper.keep()).abort_handle();
         Ok(Self { label: shared.label.clone(), bell, wanted, over, keeper })
     }
+}
+
+/// A session that hears what is notified about a table, and rings the bell for it; and the number of the table.
+pub(crate) async fn listen_on(
+    shared: &Shared,
+    source: Source<'_>,
+    bell: &Arc<Notify>,
+) -> Result<(Link, u32), StoreError> {
+    let ear = shared.outbox_connector()?.with_bell(Arc::clone(bell)).open("listen").await?;
+    ear.run(&sleeping_session(shared.modern)).await?;
+    let number: u32 = ear.value(&number_of(source.table)).await?;
+    ear.run(&listen(source.channel, number)).await?;
+    Ok((ear, number))
 }
 
 /// With the keeper go its sessions, and with those the lock.

@@ -33,7 +33,7 @@ const ASK_AGAIN_AFTER: Duration = Duration::from_millis(10);
 /// For how long others count as active after one of them has written.
 const OTHERS_ACTIVE_FOR: Duration = Duration::from_secs(5);
 /// As many prepared statements as there are, and some.
-const STATEMENT_CACHE: usize = 64;
+const STATEMENT_CACHE: usize = 96;
 /// How much of the file a connection keeps in memory: 8 MiB, which SQLite wants as a negative number.
 const CACHE_KIB: i64 = -8 * 1024;
 

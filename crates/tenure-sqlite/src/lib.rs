@@ -23,14 +23,16 @@
 //! | `leases`, `admin`, `registry`, `schema` | the contracts of the core, each a few jobs on the connection |
 //! | `outbox`, `inbox` | messages in the user's own transactions, what the relay reads and records, what operators do |
 //! | `events` | events, snapshots and checkpoints: appended and moved in the user's own transactions, or in the store's |
+//! | `cluster` | nodes and daemons: what is read, and how an order is carried out |
 //! | `reader` | a second connection that only reads, so that looks hold up no renewal |
-//! | `wakeup`, `log_watch` | how a commit by any process wakes a relay |
+//! | `wakeup`, `log_watch` | how a commit by any process wakes a relay, a reader or a node |
 //! | `presence`, `flag_file` | how a death is noticed at once: locked files in `<database>-tenure/` |
 //! | `fence` | checking a fence in the user's own transaction |
 //! | `statements`, `rows`, `error`, `trace` | SQL, rows and failures; statements for those who want to see them |
 
 mod admin;
 mod clock;
+mod cluster;
 mod database;
 mod error;
 mod events;

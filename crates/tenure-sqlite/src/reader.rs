@@ -8,7 +8,8 @@ use rusqlite::{CachedStatement, Connection, OpenFlags};
 use tenure_core::StoreError;
 use tenure_core::time::StoreTime;
 
-use crate::clock::Clocks;
+use crate::clock::{Clocks, Reading};
+use crate::cluster::statements::ClusterStatements;
 use crate::database::keep_plans;
 use crate::error::Fault;
 use crate::events::statements::EventStatements;
@@ -114,6 +115,15 @@ impl Snapshot<'_> {
 
     pub(crate) fn events(&self) -> &EventStatements {
         &self.options.statements.events
+    }
+
+    pub(crate) fn cluster(&self) -> &ClusterStatements {
+        &self.options.statements.cluster
+    }
+
+    /// Both clocks.
+    pub(crate) fn reading(&self) -> Reading {
+        self.options.clocks.read()
     }
 
     /// The wall clock, which rows are stamped by.

@@ -188,7 +188,7 @@ fn term(number: Option<i64>) -> Result<Term, Fault> {
     Term::from_column(need(number, "term")?).ok_or_else(|| nonsense("term"))
 }
 
-fn node(
+pub(crate) fn node(
     name: Option<String>,
     incarnation: Option<String>,
     machine: Option<String>,

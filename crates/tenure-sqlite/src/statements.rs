@@ -5,6 +5,7 @@
 
 use tenure_core::naming::Naming;
 
+use crate::cluster::statements::ClusterStatements;
 use crate::events::statements::EventStatements;
 use crate::outbox::statements::OutboxStatements;
 
@@ -24,10 +25,11 @@ pub(crate) struct Table {
 }
 
 /// What each version of the schema brought.
-const TABLES: [(u32, &[&str]); 3] = [
+const TABLES: [(u32, &[&str]); 4] = [
     (1, &["schema", "leases", "lease_history", "audit"]),
     (2, &["outbox", "outbox_pending", "outbox_attempts", "outbox_dead", "inbox"]),
     (3, &["streams", "events", "snapshots", "checkpoints", "parked"]),
+    (5, &["cluster", "nodes", "assignments"]),
 ];
 
 /// The statements, with names filled in.
@@ -45,6 +47,7 @@ pub(crate) struct Statements {
     pub(crate) fence_check: String,
     pub(crate) outbox: OutboxStatements,
     pub(crate) events: EventStatements,
+    pub(crate) cluster: ClusterStatements,
     pub(crate) data_version: String,
     pub(crate) lock_probe: String,
     /// The names of all tables, as they stand in the catalogue. That of the schema's version is the first.
@@ -66,6 +69,7 @@ impl Statements {
             tables: tables.map(|(since, name)| table(since, name)).collect(),
             outbox: OutboxStatements::new(naming),
             events: EventStatements::new(naming),
+            cluster: ClusterStatements::new(naming),
             data_version: fill(include_str!("../sql/data_version.sql")),
             lock_probe: fill(include_str!("../sql/lock_probe.sql")),
             lease_read: fill(include_str!("../sql/lease_read.sql")),
@@ -96,6 +100,16 @@ impl Statements {
                     version: 3,
                     description: "events, snapshots and checkpoints",
                     sql: fill(include_str!("../sql/migrations/0003_events.sql")),
+                },
+                Migration {
+                    version: 4,
+                    description: "checkpoints count their rewinds",
+                    sql: fill(include_str!("../sql/migrations/0004_checkpoint_moves.sql")),
+                },
+                Migration {
+                    version: 5,
+                    description: "nodes and daemons",
+                    sql: fill(include_str!("../sql/migrations/0005_cluster.sql")),
                 },
             ],
         }

@@ -40,6 +40,8 @@ pub(crate) struct Shared {
     reader: OnceCell<Worker<Reader>>,
     /// For entities and subscriptions, whose pages may be large.
     events: OnceCell<Worker<Reader>>,
+    /// For a node of a cluster, which looks often.
+    cluster: OnceCell<Worker<Reader>>,
     /// For people, whose questions may take long.
     browser: OnceCell<Worker<Reader>>,
     // Behind the readers, for fields are dropped in their order: the last one to close empties the log.
@@ -84,6 +86,7 @@ impl SqliteStore {
             label,
             reader: OnceCell::new(),
             events: OnceCell::new(),
+            cluster: OnceCell::new(),
             browser: OnceCell::new(),
             worker,
             statements,
@@ -189,6 +192,14 @@ impl SqliteStore {
         job: impl FnOnce(&Snapshot<'_>) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.read_on(&self.shared.events, "tenure-sqlite-events", job).await
+    }
+
+    /// The same for a node of a cluster.
+    pub(crate) async fn read_cluster<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Snapshot<'_>) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.read_on(&self.shared.cluster, "tenure-sqlite-cluster", job).await
     }
 
     /// The same for people, whose questions may take long.

@@ -83,13 +83,13 @@ impl Writing<'_> {
         Ok(())
     }
 
-    fn write_lease(&self, row: &LeaseRow) -> Result<(), Fault> {
+    pub(crate) fn write_lease(&self, row: &LeaseRow) -> Result<(), Fault> {
         let mut statement = self.connection.prepare_cached(&self.statements.lease_write)?;
         statement.execute(params_from_iter(row.values()?))?;
         Ok(())
     }
 
-    fn add_history(&self, change: &Change) -> Result<(), Fault> {
+    pub(crate) fn add_history(&self, change: &Change) -> Result<(), Fault> {
         let mut statement = self.connection.prepare_cached(&self.statements.history_add)?;
         statement.execute(params_from_iter(rows::change_values(change)))?;
         Ok(())

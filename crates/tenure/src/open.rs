@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use tenure_core::StoreError;
 use tenure_core::contract::{
-    CheckpointStore, EventStore, LeaseAdmin, LeaseRegistry, LeaseStore, OutboxAdmin, OutboxStore, Schema,
+    CheckpointStore, ClusterStore, EventStore, LeaseAdmin, LeaseRegistry, LeaseStore, OutboxAdmin,
+    OutboxStore, Schema,
 };
 use tenure_core::memory::MemoryStore;
 use tenure_core::naming::Naming;
@@ -72,12 +73,21 @@ pub struct Database {
     outbox_admin: Arc<dyn OutboxAdmin>,
     events: Arc<dyn EventStore>,
     checkpoints: Arc<dyn CheckpointStore>,
+    cluster: Arc<dyn ClusterStore>,
     schema: Arc<dyn Schema>,
 }
 
 /// A store that has all contracts.
 pub trait Store:
-    LeaseStore + LeaseAdmin + LeaseRegistry + OutboxStore + OutboxAdmin + EventStore + CheckpointStore + Schema
+    LeaseStore
+    + LeaseAdmin
+    + LeaseRegistry
+    + OutboxStore
+    + OutboxAdmin
+    + EventStore
+    + CheckpointStore
+    + ClusterStore
+    + Schema
 {
 }
 
@@ -89,6 +99,7 @@ impl<S> Store for S where
         + OutboxAdmin
         + EventStore
         + CheckpointStore
+        + ClusterStore
         + Schema
 {
 }
@@ -105,6 +116,7 @@ impl Database {
             outbox_admin: store.clone(),
             events: store.clone(),
             checkpoints: store.clone(),
+            cluster: store.clone(),
             schema: store,
         }
     }
@@ -142,6 +154,11 @@ impl Database {
     /// The checkpoints of those who read events.
     pub fn checkpoints(&self) -> Arc<dyn CheckpointStore> {
         self.checkpoints.clone()
+    }
+
+    /// The cluster: its nodes, and where its daemons are.
+    pub fn cluster(&self) -> Arc<dyn ClusterStore> {
+        self.cluster.clone()
     }
 
     /// The schema.

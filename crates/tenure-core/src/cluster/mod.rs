@@ -18,13 +18,14 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `name` | daemons and families, agents, the names of leases |
-//! | `member`, `daemon` | the two rows |
+//! | `member`, `daemon`, `column` | the two rows, and what is text in them |
 //! | `order`, `decide` | what may be asked of a store, and what becomes of it |
 //! | `plan` | where daemons should run: a pure function, with a reason for each move |
 //! | `host` | what a node does about the daemons that are assigned to it |
 //! | `coordinator` | what the leader knows, and when it acts |
 //! | `settings` | how long, how often, how many |
 
+mod column;
 mod coordinator;
 mod daemon;
 mod decide;
@@ -36,6 +37,7 @@ mod order;
 mod plan;
 mod settings;
 
+pub use self::column::JsonColumn;
 pub use self::coordinator::{Coordinator, PAGE};
 pub use self::daemon::{Avoid, Daemon, DaemonSpec, DaemonState, Group, NotAState};
 pub use self::decide::{Decided, Rows, Writes, decide};

@@ -7,6 +7,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 mod checkpoints;
+mod cluster;
+mod cluster_bed;
 mod connections;
 mod event_races;
 mod event_suite;

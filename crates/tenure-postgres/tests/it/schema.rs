@@ -1,13 +1,17 @@
 //! Migrations: many nodes at once, old programs, printed scripts.
 
 use tenure_core::StoreError;
-use tenure_core::contract::{LeaseAdmin as _, LeaseStore as _, Migrated, Schema as _};
+use tenure_core::cluster::Revision;
+use tenure_core::contract::{ClusterStore as _, LeaseAdmin as _, LeaseStore as _, Migrated, Schema as _};
 use tenure_core::naming::Identifier;
 use tenure_postgres::PostgresStore;
 
 use crate::sandbox::{Mode, Sandbox, claim, name};
 
-const TABLES: [&str; 14] = [
+/// The schema's version that this program makes.
+const NEWEST: u32 = 5;
+
+const TABLES: [&str; 17] = [
     "schema",
     "leases",
     "lease_history",
@@ -22,6 +26,9 @@ const TABLES: [&str; 14] = [
     "snapshots",
     "checkpoints",
     "parked",
+    "cluster",
+    "nodes",
+    "assignments",
 ];
 
 async fn many_nodes_migrate_at_once_and_one_does_it(mode: Mode) {
@@ -34,7 +41,7 @@ async fn many_nodes_migrate_at_once_and_one_does_it(mode: Mode) {
     let mut fresh = 0;
     for node in nodes {
         let Migrated { from, to } = node.await.unwrap();
-        assert_eq!(to, 3);
+        assert_eq!(to, NEWEST);
         fresh += u32::from(from == 0);
     }
     assert_eq!(fresh, 1);
@@ -69,7 +76,7 @@ async fn s39_a_node_that_waited_for_another_finds_its_work_done() {
     assert!(!waiting.is_finished());
     other.batch_execute(&script).await.unwrap();
     other.batch_execute("SELECT pg_advisory_unlock_all()").await.unwrap();
-    assert_eq!(waiting.await.unwrap().unwrap(), Migrated { from: 3, to: 3 });
+    assert_eq!(waiting.await.unwrap().unwrap(), Migrated { from: NEWEST, to: NEWEST });
 }
 
 #[tokio::test]
@@ -79,7 +86,10 @@ async fn s39_an_old_program_refuses_a_newer_schema() {
     sandbox.superuser().await.batch_execute(&sql).await.unwrap();
     let store = sandbox.store().await;
     for answer in [store.migrate().await.map(|_| ()), store.verify_schema().await] {
-        assert!(matches!(answer, Err(StoreError::SchemaNewer { found: 99, known: 3, .. })), "{answer:?}");
+        assert!(
+            matches!(answer, Err(StoreError::SchemaNewer { found: 99, known: NEWEST, .. })),
+            "{answer:?}"
+        );
     }
 }
 
@@ -114,12 +124,12 @@ async fn a_missing_schema_is_created_and_the_printed_script_does_the_same() {
     let (migrated, printed) = (format!("{}a", sandbox.prefix), format!("{}b", sandbox.prefix));
     let store = named(&migrated).await.unwrap();
     assert!(matches!(store.verify_schema().await, Err(StoreError::SchemaMissing { .. })));
-    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: 3 });
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: NEWEST });
     let store = named(&printed).await.unwrap();
     let client = sandbox.superuser().await;
     client.batch_execute(&store.migrations()).await.expect("the script runs as it is");
     store.verify_schema().await.unwrap();
-    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 3, to: 3 });
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: NEWEST, to: NEWEST });
     let sql = "SELECT table_name || '.' || column_name || ' ' || data_type FROM information_schema.columns \
                WHERE table_schema = $1 ORDER BY 1";
     let columns = async |schema: &str| -> Vec<String> {
@@ -180,7 +190,7 @@ async fn a_schema_with_a_table_missing_says_which_and_what_to_do() {
         for left in TABLES {
             client.batch_execute(&format!("DROP TABLE IF EXISTS {}", sandbox.table(left))).await.unwrap();
         }
-        assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: 3 }, "as advised");
+        assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: NEWEST }, "as advised");
     }
 }
 
@@ -197,26 +207,45 @@ async fn a_schema_whose_version_is_gone_is_not_taken_for_none() {
 /// A schema of an earlier version is whole without the tables of the later ones, and is brought up to date with its leases.
 #[tokio::test]
 async fn s39_a_schema_of_an_earlier_version_is_brought_up_to_date() {
-    for (from, next, by_script) in
-        [(1, "-- 0002", false), (1, "-- 0002", true), (2, "-- 0003", false), (2, "-- 0003", true)]
-    {
+    for (from, next, by_script) in [
+        (1, "-- 0002", false),
+        (1, "-- 0002", true),
+        (2, "-- 0003", false),
+        (2, "-- 0003", true),
+        (3, "-- 0004", false),
+        (3, "-- 0004", true),
+        (4, "-- 0005", false),
+        (4, "-- 0005", true),
+    ] {
         let Some(sandbox) = Sandbox::empty(Mode::Direct) else { return };
         let (client, store) = (sandbox.superuser().await, sandbox.store().await);
         let script = store.migrations();
         let (first, second) = script.split_at(script.find(next).expect("a further migration"));
         client.batch_execute(first).await.unwrap();
         let older = store.verify_schema().await.unwrap_err();
-        assert!(matches!(older, StoreError::SchemaOlder { found, known: 3, .. } if found == from), "{older}");
+        assert!(
+            matches!(older, StoreError::SchemaOlder { found, known: NEWEST, .. } if found == from),
+            "{older}"
+        );
         let grant = store.try_acquire(&claim("job", std::time::Duration::from_secs(60))).await.unwrap();
         crate::sandbox::granted(grant);
+        let checkpoints = sandbox.table("checkpoints");
+        if from >= 3 {
+            let sql = format!("INSERT INTO {checkpoints} (name, position, moved_at) VALUES ('s', 7, now())");
+            client.batch_execute(&sql).await.unwrap();
+        }
         if by_script {
             client.batch_execute(second).await.unwrap();
         } else {
-            assert_eq!(store.migrate().await.unwrap(), Migrated { from, to: 3 });
+            assert_eq!(store.migrate().await.unwrap(), Migrated { from, to: NEWEST });
         }
         store.verify_schema().await.unwrap();
         assert!(store.observe(&name("job")).await.unwrap().is_some(), "what was there stays");
-        assert_eq!(store.migrate().await.unwrap(), Migrated { from: 3, to: 3 });
+        let kept = format!("SELECT coalesce(sum(position), 0)::bigint FROM {checkpoints} WHERE rewinds = 0");
+        let kept: i64 = client.query_one(&kept, &[]).await.unwrap().get(0);
+        assert_eq!(kept, if from >= 3 { 7 } else { 0 });
+        assert_eq!(store.look().await.unwrap().revision, Revision(0), "the cluster begins anew");
+        assert_eq!(store.migrate().await.unwrap(), Migrated { from: NEWEST, to: NEWEST });
     }
 }
 

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use tenure_core::contract::{LeaseAdmin, LeaseStore};
+use tenure_core::contract::{ClusterStore, LeaseAdmin, LeaseStore};
 use tenure_core::lease::{Acquire, FenceError, Loss, Renew, Renewal};
 use tenure_core::time::StoreTime;
 use tenure_sqlite::{Clocks, Reading, SqliteOptions, SqliteStore, Steady, SystemClocks};
 
 use crate::backend::{SqliteFile, claim, lease, take};
+use crate::cluster_bed::{Bed, taken};
 
 const HOUR_US: i64 = 3_600_000_000;
 const TTL: Duration = Duration::from_secs(6);
@@ -49,6 +50,30 @@ impl Clocks for SetClocks {
             }),
         }
     }
+}
+
+/// Whether a node lives is judged as its lease is, and so is a daemon's fence, also by whoever looks or gives orders.
+#[tokio::test]
+async fn c12_a_step_of_the_wall_clock_neither_ends_nor_revives_a_node() {
+    let (file, store, clocks) = start().await;
+    let bed = Bed::on(file, store).await;
+    let a = bed.node("a", &["f/1"]).await;
+    let generation = bed.assign("f/1", &a).await;
+    let alive = async || {
+        let look = bed.store.look().await.unwrap();
+        (look.nodes[0].is_alive(look.now), look.leads().is_some())
+    };
+    clocks.step_wall(HOUR_US);
+    assert_eq!(alive().await, (true, true));
+    taken(bed.store.apply(&bed.acknowledge(&a, "f/1", generation)).await.unwrap());
+    let fence = bed.daemon("f/1").await.fence().unwrap();
+    let mut user = bed.file.raw();
+    bed.store.fencing().check(&user.transaction().unwrap(), &fence).unwrap();
+    clocks.step_wall(-2 * HOUR_US);
+    assert_eq!(alive().await, (true, true));
+    bed.store.fencing().check(&user.transaction().unwrap(), &fence).unwrap();
+    clocks.pass(crate::cluster_bed::TTL);
+    assert_eq!(alive().await, (false, false));
 }
 
 async fn start() -> (SqliteFile, SqliteStore, Arc<SetClocks>) {

@@ -11,6 +11,8 @@ mod backend;
 mod checkpoints;
 mod child;
 mod clock;
+mod cluster;
+mod cluster_bed;
 mod enqueue;
 mod event_conformance;
 mod event_read;

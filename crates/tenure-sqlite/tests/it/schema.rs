@@ -12,12 +12,15 @@ use tenure_sqlite::{SqliteOptions, SqliteStore};
 
 use crate::backend::{SqliteFile, take};
 
+/// The schema's version that this program makes.
+const NEWEST: u32 = 5;
+
 #[tokio::test]
 async fn migrating_twice_changes_nothing() {
     let file = SqliteFile::nothing_yet();
     let store = file.connect().await;
-    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: 3 });
-    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 3, to: 3 });
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: NEWEST });
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: NEWEST, to: NEWEST });
     store.verify_schema().await.unwrap();
 }
 
@@ -27,7 +30,7 @@ async fn c39_a_newer_schema_is_refused_by_number() {
     file.raw().execute("insert into tenure_schema values (9, 'the future', 0)", []).unwrap();
     let store = file.connect().await;
     for error in [store.migrate().await.unwrap_err(), store.verify_schema().await.unwrap_err()] {
-        assert!(matches!(error, StoreError::SchemaNewer { found: 9, known: 3, .. }), "{error}");
+        assert!(matches!(error, StoreError::SchemaNewer { found: 9, known: NEWEST, .. }), "{error}");
     }
 }
 
@@ -60,7 +63,7 @@ async fn two_prefixes_share_a_file_without_seeing_each_other() {
     let naming = Naming { prefix: Identifier::new("prefix", "other_").unwrap(), ..Naming::default() };
     let other =
         SqliteStore::connect(SqliteOptions { naming, ..SqliteOptions::new(file.path()) }).await.unwrap();
-    assert_eq!(other.migrate().await.unwrap(), Migrated { from: 0, to: 3 });
+    assert_eq!(other.migrate().await.unwrap(), Migrated { from: 0, to: NEWEST });
     take(&other, "a", Duration::from_secs(6)).await;
     take(&file.connect().await, "a", Duration::from_secs(6)).await;
 }
@@ -70,7 +73,7 @@ async fn two_prefixes_share_a_file_without_seeing_each_other() {
 async fn a_schema_with_a_table_missing_says_which_and_what_to_do() {
     for table in ["schema", "leases", "lease_history", "audit", "outbox", "outbox_pending", "inbox"]
         .into_iter()
-        .chain(["streams", "events", "snapshots", "checkpoints", "parked"])
+        .chain(["streams", "events", "snapshots", "checkpoints", "parked", "cluster", "nodes", "assignments"])
     {
         let file = SqliteFile::start().await;
         let store = file.connect().await;
@@ -102,10 +105,11 @@ async fn what_was_dropped_as_advised_is_migrated_anew() {
              drop table tenure_audit; drop table tenure_outbox; drop table tenure_outbox_pending; \
              drop table tenure_outbox_attempts; drop table tenure_outbox_dead; drop table tenure_inbox; \
              drop table tenure_streams; drop table tenure_events; drop table tenure_snapshots; \
-             drop table tenure_checkpoints; drop table tenure_parked",
+             drop table tenure_checkpoints; drop table tenure_parked; \
+             drop table tenure_cluster; drop table tenure_nodes; drop table tenure_assignments",
         )
         .unwrap();
-    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: 3 });
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: NEWEST });
 }
 
 /// While the store is open: a copy of the database file alone has the schema.
@@ -170,9 +174,9 @@ async fn a_schema_of_the_first_version_is_brought_up_with_what_is_in_it() {
     first_version(&file);
     let store = file.connect().await;
     let error = store.verify_schema().await.unwrap_err();
-    assert!(matches!(error, StoreError::SchemaOlder { found: 1, known: 3, .. }), "{error}");
+    assert!(matches!(error, StoreError::SchemaOlder { found: 1, known: NEWEST, .. }), "{error}");
     let before = take(&store, "a", Duration::from_secs(60)).await;
-    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 1, to: 3 });
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 1, to: NEWEST });
     store.verify_schema().await.unwrap();
     let row = tenure_core::contract::LeaseStore::observe(&store, &before.name).await.unwrap().unwrap();
     assert_eq!(row.term, before.term);
@@ -187,12 +191,32 @@ async fn a_schema_of_the_second_version_is_brought_up_with_what_is_in_it() {
     version_before(&file, "-- 0003");
     let store = file.connect().await;
     let error = store.verify_schema().await.unwrap_err();
-    assert!(matches!(error, StoreError::SchemaOlder { found: 2, known: 3, .. }), "{error}");
+    assert!(matches!(error, StoreError::SchemaOlder { found: 2, known: NEWEST, .. }), "{error}");
     file.raw().execute("insert into tenure_outbox (topic, type) values ('t', 'k')", []).unwrap();
-    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 2, to: 3 });
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 2, to: NEWEST });
     store.verify_schema().await.unwrap();
     let queued = "select count(*) from tenure_outbox_pending";
     assert_eq!(file.raw().query_row(queued, [], |row| row.get::<_, i64>(0)).unwrap(), 1);
+}
+
+/// What subscriptions had read before there was a cluster is there afterwards.
+#[tokio::test]
+async fn a_schema_of_the_third_version_is_brought_up_with_what_is_in_it() {
+    let file = SqliteFile::nothing_yet();
+    version_before(&file, "-- 0004");
+    let store = file.connect().await;
+    let error = store.verify_schema().await.unwrap_err();
+    assert!(matches!(error, StoreError::SchemaOlder { found: 3, known: NEWEST, .. }), "{error}");
+    let before = take(&store, "a", Duration::from_secs(60)).await;
+    file.raw().execute("insert into tenure_checkpoints values ('s', 7, 0)", []).unwrap();
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 3, to: NEWEST });
+    store.verify_schema().await.unwrap();
+    let row = tenure_core::contract::LeaseStore::observe(&store, &before.name).await.unwrap().unwrap();
+    assert_eq!(row.term, before.term);
+    let kept = "select position from tenure_checkpoints where name = 's' and rewinds = 0";
+    assert_eq!(file.raw().query_row(kept, [], |row| row.get::<_, i64>(0)).unwrap(), 7);
+    let look = tenure_core::contract::ClusterStore::look(&store).await.unwrap();
+    assert_eq!((look.revision.0, look.nodes.len()), (0, 0));
 }
 
 /// Of the first version, a table of the second is not missed, but one of its own is.

@@ -1,0 +1,1 @@
+SELECT {member} FROM {nodes} AS n

@@ -1,0 +1,2 @@
+-- $1 names
+DELETE FROM {assignments} WHERE daemon = ANY ($1)

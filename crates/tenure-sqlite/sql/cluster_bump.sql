@@ -1,0 +1,1 @@
+update {cluster} set revision = ?1 where id = 1

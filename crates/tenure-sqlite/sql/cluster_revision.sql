@@ -1,0 +1,1 @@
+select revision from {cluster} where id = 1

@@ -1,0 +1,1 @@
+delete from {assignments} where daemon = ?1

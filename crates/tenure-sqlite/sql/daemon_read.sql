@@ -1,0 +1,1 @@
+where daemon = ?1

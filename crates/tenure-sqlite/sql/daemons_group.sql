@@ -1,0 +1,1 @@
+where group_name = ?1

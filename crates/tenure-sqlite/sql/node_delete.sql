@@ -1,0 +1,1 @@
+delete from {nodes} where name = ?1
