@@ -15,6 +15,7 @@ mod broken_registry;
 mod docs;
 mod locks;
 mod memory;
+mod memory_cluster;
 mod memory_events;
 mod memory_outbox;
 mod own_backend;
