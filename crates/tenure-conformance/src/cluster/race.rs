@@ -49,6 +49,7 @@ pub async fn s71_orders_at_once_happen_one_after_another(backend: &dyn ClusterBa
                     cursor = Cursor { revision: last.revision, daemon: Some(last.name().clone()) };
                 }
                 seen.extend(page);
+                assert!(seen.len() <= NODES * EACH, "each once");
                 tokio::task::yield_now().await;
             }
             seen

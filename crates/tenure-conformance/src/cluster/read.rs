@@ -2,7 +2,7 @@
 
 use tenure_core::cluster::{Cursor, Daemon, DaemonFilter, DaemonSpec, Revision};
 
-use super::actor::{Actor, Scene, all_taken, daemon, patient, spec};
+use super::actor::{ALL, Actor, Scene, all_taken, daemon, patient, spec};
 use super::backend::ClusterBackend;
 
 fn names(rows: &[Daemon]) -> Vec<&str> {
@@ -94,6 +94,7 @@ async fn pages(scene: &Scene<'_>, mut from: Cursor, size: u32) -> (Vec<Daemon>, 
         let Some(last) = page.last() else { return (rows, from) };
         from = Cursor { revision: last.revision, daemon: Some(last.name().clone()) };
         rows.extend(page);
+        assert!(rows.len() < ALL as usize, "a reader comes to an end");
     }
 }
 
