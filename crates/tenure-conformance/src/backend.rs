@@ -93,12 +93,14 @@ pub enum Need {
     KillSessions,
     /// [`OutboxBackend::writes_at_once`](crate::outbox::OutboxBackend::writes_at_once).
     ConcurrentWriters,
-    /// [`OutboxStore::listen`](tenure_core::contract::OutboxStore::listen) and
-    /// [`EventStore::watch`](tenure_core::contract::EventStore::watch).
+    /// [`OutboxStore::listen`](tenure_core::contract::OutboxStore::listen),
+    /// [`EventStore::watch`](tenure_core::contract::EventStore::watch) and
+    /// [`ClusterStore::watch`](tenure_core::contract::ClusterStore::watch).
     Wakeup,
     /// [`EventBackend::begin_append`](crate::events::EventBackend::begin_append).
     UserAppend,
-    /// [`EventBackend::subscription_audit`](crate::events::EventBackend::subscription_audit).
+    /// [`EventBackend::subscription_audit`](crate::events::EventBackend::subscription_audit) and
+    /// [`ClusterBackend::daemon_audit`](crate::cluster::ClusterBackend::daemon_audit).
     Audit,
 }
 

@@ -17,6 +17,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`backend`] | what the suite needs of a backend under test |
+//! | [`cluster`] | the cases about nodes, daemons and their leader, by theme, and their list |
 //! | [`events`] | the cases about events and checkpoints, by theme, and their list |
 //! | [`lease`] | the cases about leases, by theme, and their list |
 //! | [`outbox`] | the cases about outbox and inbox, by theme, and their list |
@@ -26,12 +27,14 @@
 #![allow(clippy::panic, clippy::unwrap_used, clippy::expect_used)]
 
 pub mod backend;
+pub mod cluster;
 pub mod events;
 pub mod lease;
 pub mod outbox;
 pub mod suite;
 
 pub use backend::{Backend, Need};
+pub use cluster::ClusterBackend;
 pub use events::EventBackend;
 pub use outbox::OutboxBackend;
 
@@ -65,5 +68,15 @@ macro_rules! outbox_suite {
 macro_rules! event_suite {
     ($backend:expr) => {
         $crate::__event_cases! { tests $backend }
+    };
+}
+
+/// Makes one test of every cluster case.
+///
+/// The argument is a future that yields a [`ClusterBackend`], or an `Option` of one, as for [`lease_suite!`].
+#[macro_export]
+macro_rules! cluster_suite {
+    ($backend:expr) => {
+        $crate::__cluster_cases! { tests $backend }
     };
 }

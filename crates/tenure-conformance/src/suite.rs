@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::backend::{Backend, Need};
+use crate::cluster::{self, ClusterBackend};
 use crate::events::{self, EventBackend};
 use crate::lease;
 use crate::outbox::{self, OutboxBackend};
@@ -95,6 +96,24 @@ impl<B: EventBackend + 'static> IntoEventBackend for Option<B> {
     }
 }
 
+/// What a suite of the cluster can be given as its backend.
+pub trait IntoClusterBackend {
+    /// The backend; `None` when it is not to be had on this machine.
+    fn into_backend(self) -> Option<Arc<dyn ClusterBackend>>;
+}
+
+impl<B: ClusterBackend + 'static> IntoClusterBackend for B {
+    fn into_backend(self) -> Option<Arc<dyn ClusterBackend>> {
+        Some(Arc::new(self))
+    }
+}
+
+impl<B: ClusterBackend + 'static> IntoClusterBackend for Option<B> {
+    fn into_backend(self) -> Option<Arc<dyn ClusterBackend>> {
+        self.map(|backend| Arc::new(backend) as Arc<dyn ClusterBackend>)
+    }
+}
+
 /// Runs one case by its name; what [`lease_suite!`](crate::lease_suite) makes of every case.
 pub fn run<S>(name: &'static str, start: S)
 where
@@ -117,6 +136,14 @@ where
     S: Future<Output: IntoEventBackend>,
 {
     run_case(named(events::CASES, name), async { start.await.into_backend() });
+}
+
+/// Runs one case by its name; what [`cluster_suite!`](crate::cluster_suite) makes of every case.
+pub fn run_cluster<S>(name: &'static str, start: S)
+where
+    S: Future<Output: IntoClusterBackend>,
+{
+    run_case(named(cluster::CASES, name), async { start.await.into_backend() });
 }
 
 fn named<B: ?Sized>(cases: &'static [Case<B>], name: &str) -> &'static Case<B> {

@@ -13,7 +13,7 @@ pub mod open;
 pub mod race;
 pub mod read;
 pub mod retry;
-mod scribe;
+pub(crate) mod scribe;
 pub mod snapshots;
 pub mod wakeup;
 pub mod whole;

@@ -4,9 +4,11 @@
 #![allow(clippy::expect_used, clippy::panic)]
 
 mod bites;
+mod bites_cluster;
 mod bites_events;
 mod bites_outbox;
 mod broken;
+mod broken_cluster;
 mod broken_events;
 mod broken_locks;
 mod broken_outbox;
@@ -15,6 +17,7 @@ mod broken_registry;
 mod docs;
 mod locks;
 mod memory;
+mod memory_cluster;
 mod memory_events;
 mod memory_outbox;
 mod own_backend;

@@ -125,6 +125,11 @@ impl ClusterTables {
         self.nodes.remove(node);
     }
 
+    /// Deletes a daemon's row in the same way; its lease stays.
+    pub fn delete_daemon(&mut self, daemon: &DaemonName) {
+        self.daemons.remove(daemon);
+    }
+
     /// What operators did to daemons, the first one first: who, what, which.
     pub fn audit(&self) -> &[(String, String, DaemonName)] {
         &self.audit
@@ -135,6 +140,11 @@ impl MemoryStore {
     /// Deletes a node's row, as a careless person with a database shell would.
     pub fn delete_node(&self, node: &NodeName) {
         self.state().cluster.delete_node(node);
+    }
+
+    /// Deletes a daemon's row in the same way; its lease stays.
+    pub fn delete_daemon(&self, daemon: &DaemonName) {
+        self.state().cluster.delete_daemon(daemon);
     }
 
     /// What operators did to daemons, the first one first: who, what, which.

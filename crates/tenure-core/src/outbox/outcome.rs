@@ -138,11 +138,16 @@ pub enum Recorded {
 
 /// Cuts a reason to what is stored, at a character's end, without NUL, which databases refuse.
 pub fn shorten(reason: &str) -> String {
+    // What stands for NUL is longer than NUL, hence once before and once after.
+    cut(&cut(reason).replace('\0', "\u{fffd}")).to_owned()
+}
+
+fn cut(reason: &str) -> &str {
     let mut end = reason.len().min(REASON_MAX_BYTES);
     while !reason.is_char_boundary(end) {
         end -= 1;
     }
-    reason[..end].replace('\0', "\u{fffd}")
+    &reason[..end]
 }
 
 #[cfg(test)]

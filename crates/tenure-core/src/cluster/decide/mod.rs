@@ -9,16 +9,21 @@ mod node;
 mod place;
 mod specs;
 mod steer;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) use self::place::{Misfit, misfit};
 use super::look::holds;
-use super::{Answer, Daemon, DaemonName, Member, Order, Refusal, Revision, Verdict};
+use super::{
+    Answer, Daemon, DaemonName, LEADER_LEASE, Member, Order, Refusal, Revision, Verdict, node_lease,
+};
 use crate::id::NodeName;
 use crate::lease::decide::check;
 use crate::lease::{Change, FenceCheck, LeaseRecord, Term};
 use crate::mutation::{Rule, off};
+use crate::outbox::shorten;
 use crate::time::StoreTime;
 
 /// What a decision needs to know, read under the lock.
@@ -85,6 +90,9 @@ pub fn decide(order: &Order, rows: Rows) -> Decided {
     {
         return Decided { answer: Answer::Fenced(fenced), writes: Writes::default() };
     }
+    if let Err(refusal) = in_its_office(order) {
+        return Decided { answer: Answer::Refused(refusal), writes: Writes::default() };
+    }
     let mut desk = Desk::new(rows);
     let done = match order {
         Order::Register { fence, member, declares, deadlines } => {
@@ -121,6 +129,32 @@ pub fn decide(order: &Order, rows: Rows) -> Decided {
             Decided { answer: Answer::Done(verdicts.collect()), writes: desk.writes() }
         }
         Err(refusal) => Decided { answer: Answer::Refused(refusal), writes: Writes::default() },
+    }
+}
+
+/// Whether the fence of an order is of the lease that the order needs. Terms of different leases are often the same
+/// number, so the number alone says nothing.
+fn in_its_office(order: &Order) -> Part {
+    let node = match order {
+        Order::Register { member, .. } => &member.node.name,
+        Order::Leave { node, .. }
+        | Order::Depart { node, .. }
+        | Order::Acknowledge { node, .. }
+        | Order::Confirm { node, .. }
+        | Order::Fail { node, .. } => node,
+        Order::Place { fence, .. } if fence.lease.as_str() != LEADER_LEASE && !off(Rule::LeaderFence) => {
+            return Err(Refusal::Invalid(format!("{} is not the lease of the leader", fence.lease)));
+        }
+        Order::Place { .. } | Order::Declare { .. } | Order::Retire { .. } | Order::Steer { .. } => {
+            return Ok(());
+        }
+    };
+    let lease = node_lease(node).map_err(|error| Refusal::Invalid(error.to_string()))?;
+    match order.fence() {
+        Some(fence) if fence.lease != lease && !off(Rule::LeaderFence) => {
+            Err(Refusal::NodeOver(node.clone()))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -187,8 +221,9 @@ impl Desk {
         self.daemons.get(name).ok_or_else(|| Refusal::NoDaemon(name.clone()))
     }
 
-    /// Writes a daemon, and tells the nodes that it concerns.
+    /// Writes a daemon, and tells the nodes that it concerns. Whoever gave the reason, it is cut to what is stored.
     fn put(&mut self, daemon: Daemon) {
+        let daemon = Daemon { reason: shorten(&daemon.reason), ..daemon };
         let before = self.daemons.get(daemon.name());
         let nodes = [daemon.node(), daemon.next.as_ref()].into_iter().flatten();
         let former = before.into_iter().flat_map(|before| [before.node(), before.next.as_ref()]).flatten();

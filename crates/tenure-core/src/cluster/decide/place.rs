@@ -7,6 +7,7 @@ use crate::cluster::{Daemon, DaemonName, DaemonState, Deadlines, Member, Placeme
 use crate::id::NodeName;
 use crate::lease::{Cause, LeaseRecord, Term};
 use crate::mutation::{Rule, off};
+use crate::outbox::shorten;
 use crate::time::StoreTime;
 
 /// A daemon's lease has no ttl of its own: it ends with the placement, and the placement with its node's lease. The last
@@ -20,8 +21,12 @@ const KIND: &str = "daemon";
 impl Desk {
     pub(super) fn place(&mut self, placement: &Placement, deadlines: Deadlines) -> Part {
         match placement {
-            Placement::Assign { daemon, generation, to, term, reason, .. } => {
+            Placement::Assign { daemon, generation, to, term, reason, group } => {
                 let (row, forced) = self.free(daemon, *generation)?;
+                // Only the rows of the group that was named were looked at.
+                if row.spec.group.as_ref().map(|its| &its.name) != group.as_ref() {
+                    return Err(Refusal::Stale { daemon: daemon.clone() });
+                }
                 if !row.is_wanted() {
                     return Err(Refusal::NotWanted(daemon.clone()));
                 }
@@ -35,16 +40,20 @@ impl Desk {
             }
             Placement::Unassign { daemon, generation, reason } => {
                 let (row, _) = self.free(daemon, Some(*generation))?;
+                let retired = row.retired;
                 self.take_back(row, Cause::Expired, reason);
+                if retired {
+                    self.drop_row(daemon);
+                }
                 Ok(())
             }
             Placement::Revoke { daemon, generation, next, reason } => {
                 self.revoke(daemon, *generation, next.as_ref(), reason, deadlines)
             }
             Placement::Explain { daemon, reason } => {
-                let row = self.daemon(daemon)?;
-                if row.state == DaemonState::Unassigned && row.reason != *reason {
-                    let row = Daemon { reason: reason.clone(), ..row.clone() };
+                let (row, reason) = (self.daemon(daemon)?, shorten(reason));
+                if row.state == DaemonState::Unassigned && row.reason != reason {
+                    let row = Daemon { reason, ..row.clone() };
                     self.put(row);
                 }
                 Ok(())

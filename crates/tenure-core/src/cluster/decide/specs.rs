@@ -1,5 +1,7 @@
 //! Which daemons there are to be.
 
+use std::collections::BTreeMap;
+
 use super::{Desk, Part, Whole};
 use crate::cluster::{Daemon, DaemonName, DaemonSpec, DaemonState, Deadlines, Refusal};
 
@@ -10,17 +12,22 @@ impl Desk {
             spec.check().map_err(invalid)?;
         }
         for spec in specs {
-            self.declare(spec);
+            self.declare(spec)?;
         }
-        // The layout that was declared last is the one that is wanted.
-        if let Some(last) = specs.iter().filter_map(|spec| spec.group.as_ref()).next_back() {
+        // Of every group, the layout that was declared last is the one that is wanted.
+        let wanted: BTreeMap<&str, u32> = specs
+            .iter()
+            .filter_map(|spec| spec.group.as_ref())
+            .map(|g| (g.name.as_str(), g.layout))
+            .collect();
+        for (group, layout) in wanted {
             let of_other_layout = |daemon: &&Daemon| {
-                let group = daemon.spec.group.as_ref();
-                group.is_some_and(|theirs| theirs.name == last.name && theirs.layout != last.layout)
+                let theirs = daemon.spec.group.as_ref();
+                theirs.is_some_and(|theirs| theirs.name == group && theirs.layout != layout)
             };
             let old: Vec<DaemonName> =
                 self.daemons.values().filter(of_other_layout).map(|daemon| daemon.name().clone()).collect();
-            let reason = format!("{} is divided into {} now", last.name, last.layout);
+            let reason = format!("{group} is divided into {layout} now");
             for name in old {
                 self.end(&name, &reason, deadlines)?;
             }
@@ -28,14 +35,19 @@ impl Desk {
         Ok(specs.iter().map(|_| Ok(())).collect())
     }
 
-    fn declare(&mut self, spec: &DaemonSpec) {
+    fn declare(&mut self, spec: &DaemonSpec) -> Part {
         let row = match self.daemons.get(&spec.name) {
-            Some(known) if known.spec == *spec && !known.retired => return,
+            Some(known) if known.spec == *spec && !known.retired => return Ok(()),
+            // It runs as a part of what it was declared for, whatever its row would say from now on.
+            Some(known) if known.spec.group != spec.group && known.place.is_some() => {
+                return Err(Refusal::OtherLayout { other: spec.name.clone() });
+            }
             // One that was told to stop for good stops, and is placed anew then.
             Some(known) => Daemon { spec: spec.clone(), retired: false, ..known.clone() },
             None => Daemon::new(spec.clone(), self.now),
         };
         self.put(row);
+        Ok(())
     }
 
     pub(super) fn retire(&mut self, name: &DaemonName, deadlines: Deadlines) -> Part {

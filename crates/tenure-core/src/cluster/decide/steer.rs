@@ -24,7 +24,9 @@ impl Desk {
             Steering::Move { to } => {
                 self.fits(&daemon, to, None)?;
                 let action = format!("daemon moved to {to}");
-                let elsewhere = daemon.place.is_some() && daemon.node() != Some(to);
+                // One that is to stop there is on its way to another node already.
+                let stops = daemon.state == DaemonState::Revoking;
+                let elsewhere = daemon.place.is_some() && (daemon.node() != Some(to) || stops);
                 let daemon = Daemon { pinned_to: Some(to.clone()), ..daemon };
                 match daemon.is_wanted() && elsewhere {
                     true => self.ask_to_stop(daemon, Some(to), &format!("{by} moves it to {to}"), deadlines),

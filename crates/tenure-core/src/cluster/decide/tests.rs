@@ -1,0 +1,216 @@
+//! What once went wrong in a decision, each with the rows that showed it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::*;
+use crate::cluster::{
+    Agents, DaemonSpec, DaemonState, Deadlines, Group, LEADER_LEASE, Labels, Placement, Steering,
+};
+use crate::id::{Node, Unique};
+use crate::lease::{Fence, LeaseName};
+
+const NOW: StoreTime = StoreTime::from_micros(1_000_000);
+const DEADLINES: Deadlines =
+    Deadlines { acknowledge: Duration::from_secs(30), drain: Duration::from_secs(30) };
+
+fn name(text: &str) -> DaemonName {
+    DaemonName::new(text).unwrap()
+}
+
+fn node(text: &str) -> NodeName {
+    NodeName::new(text).unwrap()
+}
+
+fn fence(lease: &str) -> Fence {
+    Fence { lease: LeaseName::new(lease).unwrap(), term: Term::FIRST }
+}
+
+fn member(text: &str) -> Member {
+    let node = Node {
+        name: node(text),
+        incarnation: Unique::from_u128(text.len() as u128),
+        machine: "m".to_owned(),
+        pid: 1,
+    };
+    Member {
+        node,
+        term: Term::FIRST,
+        labels: Labels::default(),
+        version: String::new(),
+        capacity: 1,
+        leads: true,
+        agents: Agents { names: BTreeSet::new(), families: ["work".to_owned()].into() },
+        leaving: false,
+        joined_at: NOW,
+        revision: Revision(1),
+    }
+}
+
+fn lease(lease: &str, holder: &Node, expires_at: StoreTime) -> LeaseRecord {
+    LeaseRecord {
+        name: LeaseName::new(lease).unwrap(),
+        term: Term::FIRST,
+        node: holder.clone(),
+        claim: holder.incarnation,
+        renewals: 0,
+        kind: None,
+        backend: "test".to_owned(),
+        acquired_at: NOW,
+        renewed_at: NOW,
+        expires_at,
+        released_at: None,
+        revoked_at: None,
+        presence: None,
+    }
+}
+
+/// Two nodes of term 1 that live, the lease of an office, and these daemons.
+fn rows(office: &str, daemons: Vec<Daemon>) -> Rows {
+    let nodes = vec![member("ann"), member("beth")];
+    let later = NOW.after(Duration::from_secs(60));
+    let held = |member: &Member| {
+        let its = format!("tenure/node/{}", member.node.name);
+        (member.node.name.clone(), lease(&its, &member.node, later))
+    };
+    Rows {
+        now: NOW,
+        revision: Revision(9),
+        office: Some(lease(office, &nodes[0].node, later)),
+        node_leases: nodes.iter().map(held).collect(),
+        nodes,
+        daemons: daemons.into_iter().map(|daemon| (daemon.name().clone(), daemon)).collect(),
+        leases: BTreeMap::new(),
+        in_use: BTreeSet::new(),
+    }
+}
+
+fn placed(text: &str, state: DaemonState) -> Daemon {
+    Daemon {
+        state,
+        place: Some((node("ann"), Term::FIRST)),
+        generation: Term::new(5),
+        deadline: (state != DaemonState::Active).then(|| NOW.after(Duration::from_secs(9))),
+        ..Daemon::new(DaemonSpec::new(name(text)), NOW)
+    }
+}
+
+fn part(text: &str, layout: u32) -> DaemonSpec {
+    DaemonSpec::new(name(text)).in_group(Group { name: text[..6].to_owned(), layout })
+}
+
+#[test]
+fn a_fence_of_another_lease_with_the_same_term_is_refused() {
+    let assigning = || vec![placed("work/a", DaemonState::Assigning)];
+    let theirs = Order::Acknowledge {
+        fence: fence("tenure/node/beth"),
+        node: node("ann"),
+        daemons: vec![(name("work/a"), Term::new(5).unwrap())],
+    };
+    let decided = decide(&theirs, rows("tenure/node/beth", assigning()));
+    assert_eq!(decided.answer, Answer::Refused(Refusal::NodeOver(node("ann"))));
+    assert!(decided.writes.is_empty());
+    let placement = Placement::Explain { daemon: name("work/a"), reason: "because".to_owned() };
+    let place = |lease: &str| Order::Place {
+        fence: fence(lease),
+        placements: vec![placement.clone()],
+        deadlines: DEADLINES,
+    };
+    let decided = decide(&place("tenure/node/ann"), rows("tenure/node/ann", assigning()));
+    assert!(matches!(decided.answer, Answer::Refused(Refusal::Invalid(_))), "{:?}", decided.answer);
+    let decided = decide(&place(LEADER_LEASE), rows(LEADER_LEASE, assigning()));
+    assert!(matches!(decided.answer, Answer::Done(_)), "{:?}", decided.answer);
+}
+
+#[test]
+fn an_assignment_that_names_another_group_is_refused() {
+    let daemon = Daemon::new(part("work/a", 8), NOW);
+    let assign = |group: Option<&str>| Order::Place {
+        fence: fence(LEADER_LEASE),
+        placements: vec![Placement::Assign {
+            daemon: name("work/a"),
+            generation: None,
+            to: node("ann"),
+            term: Term::FIRST,
+            reason: String::new(),
+            group: group.map(ToOwned::to_owned),
+        }],
+        deadlines: DEADLINES,
+    };
+    for (group, taken) in [(None, false), (Some("other"), false), (Some("work/a"), true)] {
+        let decided = decide(&assign(group), rows(LEADER_LEASE, vec![daemon.clone()]));
+        assert_eq!(decided.answer == Answer::Done(vec![Verdict::Taken]), taken, "{group:?}");
+    }
+}
+
+#[test]
+fn a_retired_daemon_whose_node_is_over_is_gone_once_it_is_taken_back() {
+    let retired = Daemon { retired: true, ..placed("work/a", DaemonState::Revoking) };
+    let mut rows = rows(LEADER_LEASE, vec![retired]);
+    rows.node_leases.remove(&node("ann"));
+    let unassign = Placement::Unassign {
+        daemon: name("work/a"),
+        generation: Term::new(5).unwrap(),
+        reason: "its node is over".to_owned(),
+    };
+    let order = Order::Place { fence: fence(LEADER_LEASE), placements: vec![unassign], deadlines: DEADLINES };
+    let decided = decide(&order, rows);
+    assert_eq!(decided.answer, Answer::Done(vec![Verdict::Taken]));
+    assert_eq!(decided.writes.gone, [name("work/a")]);
+    assert!(decided.writes.daemons.is_empty());
+}
+
+#[test]
+fn every_group_that_is_declared_gets_its_layout() {
+    let daemons = vec![
+        Daemon { spec: part("work/a/8", 8), ..placed("work/a/8", DaemonState::Active) },
+        Daemon { spec: part("work/b/8", 8), ..placed("work/b/8", DaemonState::Active) },
+    ];
+    let order =
+        Order::Declare { specs: vec![part("work/a/16", 16), part("work/b/4", 4)], deadlines: DEADLINES };
+    let decided = decide(&order, rows(LEADER_LEASE, daemons));
+    let retired: Vec<&str> =
+        decided.writes.daemons.iter().filter(|d| d.retired).map(|d| d.name().as_str()).collect();
+    assert_eq!(retired, ["work/a/8", "work/b/8"]);
+}
+
+#[test]
+fn a_placed_daemon_does_not_change_its_layout() {
+    let daemon = Daemon { spec: part("work/a", 8), ..placed("work/a", DaemonState::Active) };
+    let order = Order::Declare { specs: vec![part("work/a", 16)], deadlines: DEADLINES };
+    let decided = decide(&order, rows(LEADER_LEASE, vec![daemon]));
+    assert_eq!(decided.answer, Answer::Refused(Refusal::OtherLayout { other: name("work/a") }));
+    let nowhere = Daemon::new(part("work/a", 8), NOW);
+    let decided = decide(&order, rows(LEADER_LEASE, vec![nowhere]));
+    assert_eq!(decided.answer, Answer::Done(vec![Verdict::Taken]));
+}
+
+#[test]
+fn a_daemon_that_is_moved_to_where_it_stops_comes_back_there() {
+    let stops = Daemon { next: Some(node("beth")), ..placed("work/a", DaemonState::Revoking) };
+    let order = Order::Steer {
+        daemon: name("work/a"),
+        steering: Steering::Move { to: node("ann") },
+        by: "me".to_owned(),
+        deadlines: DEADLINES,
+    };
+    let decided = decide(&order, rows(LEADER_LEASE, vec![stops]));
+    let row = &decided.writes.daemons[0];
+    assert_eq!((row.next.as_ref(), row.pinned_to.as_ref()), (Some(&node("ann")), Some(&node("ann"))));
+}
+
+#[test]
+fn reasons_are_cut_to_what_is_stored() {
+    let reason = format!("a\0b{}", "x".repeat(3_000));
+    let explain = Order::Place {
+        fence: fence(LEADER_LEASE),
+        placements: vec![Placement::Explain { daemon: name("work/a"), reason }],
+        deadlines: DEADLINES,
+    };
+    let daemon = Daemon::new(DaemonSpec::new(name("work/a")), NOW);
+    let decided = decide(&explain, rows(LEADER_LEASE, vec![daemon]));
+    let row = decided.writes.daemons[0].clone();
+    assert!(row.reason.starts_with("a\u{fffd}b") && row.reason.len() <= 2_010, "{}", row.reason.len());
+    let again = decide(&explain, rows(LEADER_LEASE, vec![row]));
+    assert!(again.writes.is_empty(), "what is stored already is no change");
+}
