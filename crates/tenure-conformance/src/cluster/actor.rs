@@ -54,6 +54,7 @@ pub(crate) async fn outlive(backend: &dyn ClusterBackend) {
 }
 
 /// The verdicts of an order that was carried out.
+#[track_caller]
 pub(crate) fn verdicts(answer: Answer) -> Vec<Verdict> {
     match answer {
         Answer::Done(verdicts) => verdicts,
@@ -62,6 +63,7 @@ pub(crate) fn verdicts(answer: Answer) -> Vec<Verdict> {
 }
 
 /// Every part was taken.
+#[track_caller]
 pub(crate) fn all_taken(answer: Answer) {
     for verdict in verdicts(answer) {
         assert_eq!(verdict, Verdict::Taken);
@@ -69,6 +71,7 @@ pub(crate) fn all_taken(answer: Answer) {
 }
 
 /// Why the only part, or the whole of it, was refused.
+#[track_caller]
 pub(crate) fn refusal(answer: Answer) -> Refusal {
     match answer {
         Answer::Refused(refusal) => refusal,
@@ -81,6 +84,7 @@ pub(crate) fn refusal(answer: Answer) -> Refusal {
 }
 
 /// Whoever gave the order is out of office.
+#[track_caller]
 pub(crate) fn assert_fenced(answer: &Answer) {
     assert!(matches!(answer, Answer::Fenced(_)), "it must be fenced, but the answer is {answer:?}");
 }
