@@ -102,6 +102,10 @@ pub enum Need {
     /// [`EventBackend::subscription_audit`](crate::events::EventBackend::subscription_audit) and
     /// [`ClusterBackend::daemon_audit`](crate::cluster::ClusterBackend::daemon_audit).
     Audit,
+    /// [`ClusterBackend::neighbour`](crate::cluster::ClusterBackend::neighbour).
+    Neighbour,
+    /// [`ClusterBackend::hold_fence`](crate::cluster::ClusterBackend::hold_fence).
+    HeldFence,
 }
 
 impl fmt::Display for Need {
@@ -120,6 +124,8 @@ impl fmt::Display for Need {
             Self::Wakeup => "wake-up",
             Self::UserAppend => "append in a user's transaction",
             Self::Audit => "view of the audit table",
+            Self::Neighbour => "second cluster in the same place",
+            Self::HeldFence => "fence that is held by an open transaction",
         })
     }
 }

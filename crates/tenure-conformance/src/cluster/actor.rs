@@ -54,6 +54,7 @@ pub(crate) async fn outlive(backend: &dyn ClusterBackend) {
 }
 
 /// The verdicts of an order that was carried out.
+#[track_caller]
 pub(crate) fn verdicts(answer: Answer) -> Vec<Verdict> {
     match answer {
         Answer::Done(verdicts) => verdicts,
@@ -62,6 +63,7 @@ pub(crate) fn verdicts(answer: Answer) -> Vec<Verdict> {
 }
 
 /// Every part was taken.
+#[track_caller]
 pub(crate) fn all_taken(answer: Answer) {
     for verdict in verdicts(answer) {
         assert_eq!(verdict, Verdict::Taken);
@@ -69,6 +71,7 @@ pub(crate) fn all_taken(answer: Answer) {
 }
 
 /// Why the only part, or the whole of it, was refused.
+#[track_caller]
 pub(crate) fn refusal(answer: Answer) -> Refusal {
     match answer {
         Answer::Refused(refusal) => refusal,
@@ -81,6 +84,7 @@ pub(crate) fn refusal(answer: Answer) -> Refusal {
 }
 
 /// Whoever gave the order is out of office.
+#[track_caller]
 pub(crate) fn assert_fenced(answer: &Answer) {
     assert!(matches!(answer, Answer::Fenced(_)), "it must be fenced, but the answer is {answer:?}");
 }
@@ -323,6 +327,14 @@ impl<'b> Scene<'b> {
     pub(crate) async fn finds(&self, name: &str) -> Option<Daemon> {
         let rows = self.lea.cluster.daemons(&DaemonFilter::beginning(name)).await.expect("daemons");
         rows.into_iter().find(|row| row.name().as_str() == name)
+    }
+
+    /// The leader removes a daemon that goes for good and is nowhere.
+    pub(crate) async fn removed(&self, name: &str) {
+        let row = self.row(name).await;
+        assert!(row.retired && row.place.is_none() && !row.is_wanted(), "{row:?}");
+        all_taken(self.lea.places(vec![Placement::Remove { daemon: daemon(name) }]).await);
+        assert_eq!(self.finds(name).await, None);
     }
 
     /// A daemon's row, which must be there.

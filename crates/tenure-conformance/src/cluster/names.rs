@@ -73,6 +73,7 @@ pub async fn s20_daemons_that_differ_in_any_byte_are_different(backend: &dyn Clu
     all_taken(scene.lea.retires(&retired).await);
     for name in &retired {
         all_taken(scene.ann.confirms(&scene.row(name).await).await);
+        scene.removed(name).await;
     }
     assert_eq!(scene.daemons().await.len(), names.len() - retired.len());
     scene.tells_one_story().await;

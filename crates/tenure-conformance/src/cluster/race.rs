@@ -4,7 +4,9 @@ use tenure_core::cluster::{Cursor, Verdict};
 
 use super::actor::{ALL, Actor, Scene, all_taken, spec, verdicts};
 use super::backend::ClusterBackend;
+use crate::backend::Need;
 use crate::events::scribe::at_once;
+use crate::suite::skip;
 
 /// Of many leaders' orders for one daemon one is taken, however they come.
 pub async fn s71_of_many_assignments_at_once_one_is_taken(backend: &dyn ClusterBackend) {
@@ -93,7 +95,7 @@ pub async fn s71_acknowledgements_race_with_revocations(backend: &dyn ClusterBac
 
 /// Another cluster in the same place has nodes, daemons, leaders and revisions of its own.
 pub async fn clusters_do_not_see_each_other(backend: &dyn ClusterBackend) {
-    let Some(neighbour) = backend.neighbour().await else { return };
+    let Some(neighbour) = backend.neighbour().await else { return skip(backend, Need::Neighbour) };
     let (ours, theirs) =
         (Scene::with(backend, &["work/a"]).await, Scene::with(&*neighbour, &["work/a", "work/b"]).await);
     ours.running("work/a", &ours.ann).await;

@@ -126,6 +126,7 @@ pub async fn s34_a_reader_by_revision_misses_nothing(backend: &dyn ClusterBacken
         "before the first of a revision"
     );
     all_taken(scene.lea.retires(&["work/000"]).await);
+    scene.removed("work/000").await;
     let (rows, _) = pages(&scene, Cursor::default(), 9).await;
     assert_eq!(rows.len(), 59, "what is gone for good is not there");
 }

@@ -1,6 +1,6 @@
 //! Which daemons there are: declared, changed, retired, divided anew.
 
-use tenure_core::cluster::{Daemon, DaemonState, Group, Order, Refusal};
+use tenure_core::cluster::{Daemon, DaemonState, Group, Order, Placement, Refusal};
 use tenure_core::lease::{Cause, Fence, Term};
 
 use super::actor::{Actor, Scene, all_taken, daemon, part, patient, refusal, spec};
@@ -51,23 +51,29 @@ pub async fn what_no_daemon_can_be_is_refused(backend: &dyn ClusterBackend) {
     assert_eq!(scene.everything().await, before);
 }
 
-/// A daemon that is nowhere goes at once, one that runs goes when it has stopped.
+/// A daemon that is nowhere goes at once, one that runs goes when it has stopped; the leader removes the row, and nobody else.
 pub async fn a_retired_daemon_goes_for_good(backend: &dyn ClusterBackend) {
     let scene = Scene::with(backend, &["work/a", "work/b", "work/c"]).await;
     let (b, c) = (scene.running("work/b", &scene.ann).await, scene.assigned("work/c", &scene.ann).await);
     all_taken(scene.lea.retires(&["work/a", "work/b", "work/c"]).await);
-    assert_eq!(scene.finds("work/a").await, None);
+    scene.removed("work/a").await;
     for old in [&b, &c] {
         let told = scene.row(old.name().as_str()).await;
         assert_eq!((told.state, told.retired, told.is_wanted()), (DaemonState::Revoking, true, false));
         assert_eq!((told.place.clone(), told.next.clone()), (old.place.clone(), None));
         assert!(scene.passes(&old.fence().expect("a fence")).await, "until it has stopped");
+        let remove = vec![Placement::Remove { daemon: old.name().clone() }];
+        assert_eq!(refusal(scene.lea.places(remove).await), Refusal::Stale { daemon: old.name().clone() });
     }
     scene.tells_one_story().await;
     let answer = refusal(scene.lea.retires(&["work/a"]).await);
     assert_eq!(answer, Refusal::NoDaemon(daemon("work/a")));
     all_taken(scene.ann.confirms(&b).await);
     all_taken(scene.ann.confirms(&c).await);
+    let look = scene.look().await;
+    assert_eq!(look.node(scene.ann.name()).expect("ann").member.revision, look.revision, "its node is told");
+    scene.removed("work/b").await;
+    scene.removed("work/c").await;
     assert_eq!(scene.daemons().await, []);
     for old in [&b, &c] {
         assert!(!scene.passes(&old.fence().expect("a fence")).await);
@@ -75,8 +81,6 @@ pub async fn a_retired_daemon_goes_for_good(backend: &dyn ClusterBackend) {
         assert_eq!((Some(lease.term), lease.released_at.is_some()), (old.generation, true));
         assert_eq!(scene.causes(old.name().as_str()).await, [Cause::Acquired, Cause::Released]);
     }
-    let look = scene.look().await;
-    assert_eq!(look.node(scene.ann.name()).expect("ann").member.revision, look.revision, "its node is told");
     let answer = refusal(scene.ann.confirms(&b).await);
     assert_eq!(answer, Refusal::NoDaemon(daemon("work/b")));
 }
@@ -92,7 +96,7 @@ pub async fn a_retired_daemon_of_a_dead_node_goes_as_well(backend: &dyn ClusterB
     let answer = refusal(scene.lea.places(vec![Actor::assign(&a, &scene.bob)]).await);
     assert_eq!(answer, Refusal::NotWanted(daemon("work/a")));
     all_taken(scene.lea.places(vec![Actor::unassign(&a)]).await);
-    assert_eq!(scene.finds("work/a").await, None);
+    scene.removed("work/a").await;
     assert!(!scene.passes(&a.fence().expect("a fence")).await);
     scene.tells_one_story().await;
 }
@@ -131,8 +135,14 @@ pub async fn s15_generations_never_go_back(backend: &dyn ClusterBackend) {
     let row = rises("the first").await;
     all_taken(scene.lea.retires(&["work/a"]).await);
     all_taken(scene.ann.confirms(&row).await);
+    scene.removed("work/a").await;
     scene.lea.declares(vec![spec("work/a")]).await;
     assert_eq!(scene.row("work/a").await.generation, None);
+    let row = rises("removed and declared again").await;
+    all_taken(scene.lea.retires(&["work/a"]).await);
+    all_taken(scene.ann.confirms(&row).await);
+    scene.lea.declares(vec![spec("work/a")]).await;
+    assert_eq!(scene.row("work/a").await.generation, row.generation, "declared before it was removed");
     rises("retired and declared again").await;
     backend.delete_daemon(&daemon("work/a")).await;
     assert_eq!(scene.finds("work/a").await, None);
@@ -144,6 +154,7 @@ pub async fn s15_generations_never_go_back(backend: &dyn ClusterBackend) {
         let row = rises("its lease was deleted").await;
         all_taken(scene.lea.retires(&["work/a"]).await);
         all_taken(scene.ann.confirms(&row).await);
+        scene.removed("work/a").await;
         backend.delete_row(&daemon("work/a").lease().expect("a lease")).await;
         scene.lea.declares(vec![spec("work/a")]).await;
         rises("both were deleted").await;
@@ -160,7 +171,7 @@ pub async fn layouts_do_not_run_beside_each_other(backend: &dyn ClusterBackend) 
     scene.lea.declares(vec![part("work/h/8/0", "h", 8)]).await;
     let other = scene.running("work/h/8/0", &scene.ann).await;
     scene.lea.declares(parts(16).collect()).await;
-    assert_eq!(scene.finds("work/g/8/2").await, None, "it was nowhere");
+    scene.removed("work/g/8/2").await;
     for old in [&first, &second] {
         let row = scene.row(old.name().as_str()).await;
         assert_eq!((row.state, row.retired), (DaemonState::Revoking, true));
@@ -182,7 +193,7 @@ pub async fn layouts_do_not_run_beside_each_other(backend: &dyn ClusterBackend) 
     let answer = refusal(scene.lea.places(vec![Actor::assign(&new, &scene.ann)]).await);
     assert!(matches!(answer, Refusal::OtherLayout { .. }), "not even when its node is over: {answer}");
     all_taken(scene.lea.places(vec![Actor::unassign(&second)]).await);
-    assert_eq!(scene.finds("work/g/8/1").await, None);
+    scene.removed("work/g/8/1").await;
     scene.running("work/g/16/0", &scene.ann).await;
     scene.running("work/g/16/1", &scene.ann).await;
     scene.tells_one_story().await;

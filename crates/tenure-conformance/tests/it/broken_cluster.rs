@@ -1,7 +1,7 @@
 //! A cluster's store that is wrong on purpose, each time in one way that a real store could be wrong in.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -471,21 +471,26 @@ impl ClusterStore for Broken {
 
     async fn watch(&self) -> Result<Option<Arc<dyn Wakeup>>, StoreError> {
         match self.flaw {
-            Flaw::NeverWoken => Ok(Some(Arc::new(Silent))),
+            Flaw::NeverWoken => Ok(Some(Arc::new(Silent::default()))),
             _ => self.inner.watch().await,
         }
     }
 }
 
-/// What never says anything.
-#[derive(Debug)]
-struct Silent;
+/// What says that it is armed, and then nothing more.
+#[derive(Debug, Default)]
+struct Silent(AtomicBool);
 
 #[async_trait]
 impl Wakeup for Silent {
-    fn arm(&self, _: bool) {}
+    fn arm(&self, on: bool) {
+        self.0.store(on, Ordering::SeqCst);
+    }
 
     async fn hint(&self) -> Result<(), StoreError> {
-        std::future::pending().await
+        match self.0.swap(false, Ordering::SeqCst) {
+            true => Ok(()),
+            false => std::future::pending().await,
+        }
     }
 }

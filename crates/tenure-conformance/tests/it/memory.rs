@@ -70,8 +70,8 @@ impl Backend for MemoryBackend {
 
     fn promises(&self) -> &'static [Need] {
         use Need::{
-            Admin, Audit, ConcurrentWriters, DeleteRow, Fence, KillSessions, Locks, Presence, Registry,
-            RegressTerm, UserAppend, Wakeup,
+            Admin, Audit, ConcurrentWriters, DeleteRow, Fence, KillSessions, Locks, Neighbour, Presence,
+            Registry, RegressTerm, UserAppend, Wakeup,
         };
         &[
             Presence,
@@ -86,6 +86,7 @@ impl Backend for MemoryBackend {
             Wakeup,
             UserAppend,
             Audit,
+            Neighbour,
         ]
     }
 }

@@ -9,6 +9,7 @@
 mod checkpoints;
 mod cluster;
 mod cluster_bed;
+mod cluster_suite;
 mod connections;
 mod event_races;
 mod event_suite;

@@ -13,6 +13,7 @@ mod child;
 mod clock;
 mod cluster;
 mod cluster_bed;
+mod cluster_conformance;
 mod enqueue;
 mod event_conformance;
 mod event_read;

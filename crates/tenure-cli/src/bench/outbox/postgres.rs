@@ -1,6 +1,6 @@
 //! A schema of its own in a Postgres database.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use async_trait::async_trait;
 use tenure::core::naming::{Identifier, Naming};

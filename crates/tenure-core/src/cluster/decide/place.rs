@@ -40,11 +40,7 @@ impl Desk {
             }
             Placement::Unassign { daemon, generation, reason } => {
                 let (row, _) = self.free(daemon, Some(*generation))?;
-                let retired = row.retired;
                 self.take_back(row, Cause::Expired, reason);
-                if retired {
-                    self.drop_row(daemon);
-                }
                 Ok(())
             }
             Placement::Revoke { daemon, generation, next, reason } => {

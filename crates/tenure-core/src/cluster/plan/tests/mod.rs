@@ -295,7 +295,7 @@ fn reason(placements: &[Placement], daemon: &str) -> String {
         | Placement::Revoke { reason, .. }
         | Placement::Unassign { reason, .. }
         | Placement::Explain { reason, .. } => reason.clone(),
-        Placement::Forget { .. } => panic!("about no daemon"),
+        Placement::Remove { .. } | Placement::Forget { .. } => panic!("without a reason"),
     }
 }
 
