@@ -35,7 +35,8 @@ mod pooled_pgbouncer {
 impl ClusterOnPostgres {
     /// Deletes the row of this name.
     async fn delete(&self, table: &str, name: &str) -> bool {
-        let sql = format!("DELETE FROM {} WHERE name = $1", self.sandbox.table(table));
+        let key = if table == "assignments" { "daemon" } else { "name" };
+        let sql = format!("DELETE FROM {} WHERE {key} = $1", self.sandbox.table(table));
         self.sandbox.superuser().await.execute(&sql, &[&name]).await.expect("deleted") == 1
     }
 }

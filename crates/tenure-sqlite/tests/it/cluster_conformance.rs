@@ -34,7 +34,8 @@ impl ClusterInFile {
 
     /// Deletes the row of this name.
     fn delete(&self, table: &str, name: &str) -> bool {
-        let sql = format!("delete from {}{table} where name = ?1", self.prefix);
+        let key = if table == "assignments" { "daemon" } else { "name" };
+        let sql = format!("delete from {}{table} where {key} = ?1", self.prefix);
         self.file.raw().execute(&sql, [name]).unwrap() == 1
     }
 }
