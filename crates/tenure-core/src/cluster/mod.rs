@@ -31,6 +31,7 @@ mod look;
 mod member;
 mod name;
 mod order;
+mod plan;
 mod settings;
 
 pub use self::daemon::{Avoid, Daemon, DaemonSpec, DaemonState, Group, NotAState};
@@ -42,4 +43,5 @@ pub use self::name::{
     node_lease,
 };
 pub use self::order::{Answer, Deadlines, Order, Placement, Refusal, Steering, Verdict};
+pub use self::plan::{Picture, plan};
 pub use self::settings::ClusterSettings;

@@ -146,7 +146,8 @@ pub enum Placement {
         /// Why.
         reason: String,
     },
-    /// Takes a daemon back from a node that is over and gives it to nobody: there is none that could run it.
+    /// Takes a daemon back from a node that is over, or has not answered in time, and gives it to nobody: there is none
+    /// that could run it, or it is paused. One that was to go for good is gone.
     Unassign {
         /// The daemon.
         daemon: DaemonName,

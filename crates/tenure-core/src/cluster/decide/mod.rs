@@ -12,6 +12,7 @@ mod steer;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub(super) use self::place::{Misfit, misfit};
 use super::look::holds;
 use super::{Answer, Daemon, DaemonName, Member, Order, Refusal, Revision, Verdict};
 use crate::id::NodeName;

@@ -1,5 +1,7 @@
 //! What the leader may do with a daemon.
 
+use std::fmt;
+
 use super::{Desk, Part};
 use crate::cluster::{Daemon, DaemonName, DaemonState, Deadlines, Member, Placement, Refusal};
 use crate::id::NodeName;
@@ -33,7 +35,12 @@ impl Desk {
             }
             Placement::Unassign { daemon, generation, reason } => {
                 let (row, _) = self.free(daemon, Some(*generation))?;
+                let retired = row.retired;
                 self.take_back(row, Cause::Expired, reason);
+                // Nobody is left who could confirm that it has stopped.
+                if retired {
+                    self.drop_row(daemon);
+                }
                 Ok(())
             }
             Placement::Revoke { daemon, generation, next, reason } => {
@@ -231,10 +238,32 @@ impl Desk {
 }
 
 /// Why a node cannot run a daemon, whether or not it lives.
-pub(in crate::cluster) fn unfit(daemon: &Daemon, member: &Member) -> Option<String> {
-    if !member.agents.can_run(daemon.name()) {
-        return Some("it has no agent for it".to_owned());
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::cluster) enum Misfit<'d> {
+    /// It has no code for it.
+    NoAgent,
+    /// It lacks a label that the daemon asks for.
+    NoLabel(&'d str, &'d str),
+}
+
+impl fmt::Display for Misfit<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoAgent => f.write_str("it has no agent for it"),
+            Self::NoLabel(key, value) => write!(f, "it is not labelled {key}={value}"),
+        }
     }
-    let (key, value) = member.labels.missing(&daemon.spec.labels)?;
-    Some(format!("it is not labelled {key}={value}"))
+}
+
+/// Why a node cannot run a daemon, if it cannot.
+pub(in crate::cluster) fn misfit<'d>(daemon: &'d Daemon, member: &Member) -> Option<Misfit<'d>> {
+    if !member.agents.can_run(daemon.name()) {
+        return Some(Misfit::NoAgent);
+    }
+    member.labels.missing(&daemon.spec.labels).map(|(key, value)| Misfit::NoLabel(key, value))
+}
+
+/// The same in words.
+pub(in crate::cluster) fn unfit(daemon: &Daemon, member: &Member) -> Option<String> {
+    misfit(daemon, member).map(|misfit| misfit.to_string())
 }
