@@ -82,6 +82,32 @@ fn a_full_node_from_which_nothing_may_go_does_not_hide_the_others() {
 }
 
 #[test]
+fn a_fuller_node_of_pinned_daemons_does_not_make_the_others_seem_empty() {
+    let mut world = World::running(&["a"], 40);
+    for daemon in world.rows().keys() {
+        world.steer(daemon.as_str(), Steering::Move { to: node("a") });
+    }
+    world.join(member("b"));
+    world.declare((0..12).map(|number| spec(&format!("w/z{number}"))).collect());
+    world.settle(true);
+    world.join(member("c"));
+    world.settle(true);
+    let counts = BTreeMap::from([("a".to_owned(), 40), ("b".to_owned(), 6), ("c".to_owned(), 6)]);
+    assert_eq!(world.counts(), counts);
+}
+
+#[test]
+fn a_daemon_is_not_spread_to_where_it_failed() {
+    let mut world = World::running(&["a", "b"], 2);
+    world.steer("w/00000", Steering::Move { to: node("a") });
+    world.fail("w/00001");
+    world.settle(true);
+    assert_eq!(world.counts(), BTreeMap::from([("a".to_owned(), 2)]));
+    world.pass(world.settings.cool_down);
+    assert_eq!(goes_to(&world.plan(true), "w/00001").as_deref(), Some("b"));
+}
+
+#[test]
 fn heavy_daemons_are_spread_without_swapping_the_full_node_for_another() {
     let mut world = World::new();
     world.join(member("a"));
