@@ -214,19 +214,3 @@ fn s68_a_flapping_node_costs_the_moves_of_its_first_death_only() {
         "it gets its share in the end"
     );
 }
-
-#[test]
-fn fifty_thousand_daemons_are_placed_from_nothing_in_one_short_plan() {
-    let mut world = World::new();
-    for number in 0..20 {
-        world.join(member(&format!("n{number:02}")));
-    }
-    world.declare_many(50_000);
-    let (look, daemons) = (world.tables.look(&world.leases, world.now), world.rows());
-    let (now, settings) = (world.now, &world.settings);
-    let started = std::time::Instant::now();
-    let placements = plan(&Picture { now, nodes: &look.nodes, daemons: &daemons, quiet: false, settings });
-    let took = started.elapsed();
-    assert_eq!(placements.len(), 50_000);
-    assert!(took < secs(5), "{took:?}");
-}
