@@ -320,6 +320,17 @@ impl Order {
         }
     }
 
+    /// How many things are asked for at once.
+    pub fn parts(&self) -> usize {
+        match self {
+            Self::Register { declares: specs, .. } | Self::Declare { specs, .. } => specs.len(),
+            Self::Place { placements, .. } => placements.len(),
+            Self::Acknowledge { daemons, .. } | Self::Confirm { daemons, .. } => daemons.len(),
+            Self::Retire { daemons, .. } => daemons.len(),
+            Self::Leave { .. } | Self::Depart { .. } | Self::Fail { .. } | Self::Steer { .. } => 1,
+        }
+    }
+
     /// The groups all of whose rows must be looked at.
     pub fn groups(&self) -> Vec<&str> {
         let mut groups: Vec<&str> = match self {
