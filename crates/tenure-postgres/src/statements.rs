@@ -23,7 +23,7 @@ pub(crate) struct Migration {
 }
 
 /// Every migration, in order.
-pub(crate) const MIGRATIONS: [Migration; 3] = [
+pub(crate) const MIGRATIONS: [Migration; 4] = [
     Migration {
         version: 1,
         description: "leases, their history, audit",
@@ -41,6 +41,12 @@ pub(crate) const MIGRATIONS: [Migration; 3] = [
         description: "events, snapshots, checkpoints",
         tables: &["streams", "events", "snapshots", "checkpoints", "parked"],
         sql: include_str!("../sql/migrations/0003_events.sql"),
+    },
+    Migration {
+        version: 4,
+        description: "checkpoints count their rewinds",
+        tables: &[],
+        sql: include_str!("../sql/migrations/0004_checkpoint_moves.sql"),
     },
 ];
 

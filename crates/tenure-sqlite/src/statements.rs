@@ -97,6 +97,11 @@ impl Statements {
                     description: "events, snapshots and checkpoints",
                     sql: fill(include_str!("../sql/migrations/0003_events.sql")),
                 },
+                Migration {
+                    version: 4,
+                    description: "checkpoints count their rewinds",
+                    sql: fill(include_str!("../sql/migrations/0004_checkpoint_moves.sql")),
+                },
             ],
         }
     }

@@ -111,6 +111,7 @@ macro_rules! __event_cases {
                 subscriptions_are_listed_with_their_progress,
                 s41_a_reader_out_of_office_moves_nothing,
                 a_rewind_forgets_what_was_put_aside_after_it,
+                a_step_from_before_a_rewind_is_refused_wherever_the_checkpoint_is,
                 a_rewind_is_audited,
             }
             wakeup {

@@ -9,7 +9,7 @@ use crate::broken_events::{BrokenEventBackend, Flaw};
 use crate::memory::MemoryBackend;
 
 /// A safety rule of the core that is off, and the cases that must notice.
-const RULES: [(Rule, &[&str]); 6] = [
+const RULES: [(Rule, &[&str]); 7] = [
     (
         Rule::ExpectedVersion,
         &[
@@ -30,6 +30,7 @@ const RULES: [(Rule, &[&str]); 6] = [
             "a_rewind_forgets_what_was_put_aside_after_it",
         ],
     ),
+    (Rule::CheckpointRewinds, &["a_step_from_before_a_rewind_is_refused_wherever_the_checkpoint_is"]),
     (Rule::AppendWhole, &["s27_a_failing_dispatch_leaves_nothing"]),
     (
         Rule::InboxRemembers,
@@ -50,7 +51,7 @@ const RULES: [(Rule, &[&str]); 6] = [
 ];
 
 /// A flaw, and the cases that must notice.
-const FLAWS: [(Flaw, &[&str]); 32] = [
+const FLAWS: [(Flaw, &[&str]); 33] = [
     (Flaw::DispatchesBesides, &["s27_a_failing_dispatch_leaves_nothing"]),
     (
         Flaw::DispatchesForgotten,
@@ -103,6 +104,7 @@ const FLAWS: [(Flaw, &[&str]); 32] = [
     (Flaw::StepsBack, &["a_step_back_is_an_error"]),
     (Flaw::ParkedForgotten, &["what_is_put_aside_is_kept"]),
     (Flaw::RewindKeepsParked, &["a_rewind_forgets_what_was_put_aside_after_it"]),
+    (Flaw::RewindsIgnored, &["a_step_from_before_a_rewind_is_refused_wherever_the_checkpoint_is"]),
     (Flaw::Unaudited, &["a_rewind_is_audited"]),
     (Flaw::NeverWoken, &["s47_an_armed_reader_is_woken_by_an_append"]),
 ];

@@ -19,7 +19,7 @@ use tenure_core::event::{
 use tenure_core::lease::Fence;
 use tenure_core::memory::MemoryStore;
 use tenure_core::outbox::Body;
-use tenure_core::subscription::{Advance, Parked, Progress, Step, SubscriptionName};
+use tenure_core::subscription::{Advance, Checkpoint, Parked, Progress, Step, SubscriptionName};
 use uuid::Uuid;
 
 use crate::memory::MemoryBackend;
@@ -87,6 +87,8 @@ pub(crate) enum Flaw {
     StepsBack,
     /// What is put aside is forgotten.
     ParkedForgotten,
+    /// A step is not asked what its reader knows of rewinds.
+    RewindsIgnored,
     /// What was put aside stays after a rewind.
     RewindKeepsParked,
     /// What operators do is not written down.
@@ -410,7 +412,7 @@ impl Wakeup for Deaf {
 
 #[async_trait]
 impl CheckpointStore for Broken {
-    async fn checkpoint(&self, name: &SubscriptionName) -> Result<Position, StoreError> {
+    async fn checkpoint(&self, name: &SubscriptionName) -> Result<Checkpoint, StoreError> {
         self.inner.checkpoint(name).await
     }
 
@@ -419,6 +421,7 @@ impl CheckpointStore for Broken {
         match self.flaw {
             Flaw::StepUnfenced => office = None,
             Flaw::ParkedForgotten => step.parked.clear(),
+            Flaw::RewindsIgnored => step.rewinds = self.inner.checkpoint(&step.name).await?.rewinds,
             Flaw::StepsBack if step.to < step.from => return Ok(Advance::Advanced),
             _ => {}
         }
@@ -438,7 +441,8 @@ impl CheckpointStore for Broken {
         self.inner.rewind(name, to, by).await?;
         if self.flaw == Flaw::RewindKeepsParked {
             let parked = parked.into_iter().map(|parked| parked.aside).collect();
-            let _ = self.inner.advance(None, &Step { name: name.clone(), from: to, to, parked }).await?;
+            let (name, rewinds) = (name.clone(), self.inner.checkpoint(name).await?.rewinds);
+            let _ = self.inner.advance(None, &Step { name, from: to, rewinds, to, parked }).await?;
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use crate::event::{
     AllPage, Append, AppendAnswer, Limits, Position, Snapshot, StreamName, StreamPage, StreamRead,
 };
 use crate::lease::Fence;
-use crate::subscription::{Advance, Parked, Progress, Step, SubscriptionName};
+use crate::subscription::{Advance, Checkpoint, Parked, Progress, Step, SubscriptionName};
 
 impl MemoryStore {
     /// What operators did to subscriptions, the first one first.
@@ -61,7 +61,7 @@ impl EventStore for MemoryStore {
 
 #[async_trait]
 impl CheckpointStore for MemoryStore {
-    async fn checkpoint(&self, name: &SubscriptionName) -> Result<Position, StoreError> {
+    async fn checkpoint(&self, name: &SubscriptionName) -> Result<Checkpoint, StoreError> {
         Ok(self.state().checkpoints.checkpoint(name))
     }
 

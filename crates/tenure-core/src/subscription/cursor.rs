@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Advance, Aside, OnFailure, Step, SubscriptionName, SubscriptionSettings};
+use super::{Advance, Aside, Checkpoint, OnFailure, Step, SubscriptionName, SubscriptionSettings};
 use crate::event::{AllPage, Position, Recorded};
 use crate::mutation::{Rule, off};
 use crate::outbox::shorten;
@@ -15,6 +15,8 @@ pub struct Cursor {
     settings: SubscriptionSettings,
     /// Where the checkpoint is.
     saved: Position,
+    /// How often an operator had moved it when this reader began.
+    rewinds: u64,
     /// Everything up to here was handled or put aside.
     done: Position,
     /// Nothing up to here is still to be read.
@@ -101,16 +103,18 @@ impl Cursor {
     pub fn new(
         name: SubscriptionName,
         settings: SubscriptionSettings,
-        checkpoint: Position,
+        checkpoint: Checkpoint,
         now: Monotonic,
     ) -> Self {
+        let Checkpoint { position, rewinds } = checkpoint;
         Self {
             name,
             settings,
-            saved: checkpoint,
-            done: checkpoint,
-            read_to: checkpoint,
-            head: checkpoint,
+            saved: position,
+            rewinds,
+            done: position,
+            read_to: position,
+            head: position,
             waiting: VecDeque::new(),
             attempts: 0,
             alone_to: Position::START,
@@ -254,7 +258,7 @@ impl Cursor {
         if self.done <= self.saved && self.aside.is_empty() {
             return None;
         }
-        Some(Step { name: self.name.clone(), from: self.saved, to: self.done, parked: self.aside.clone() })
+        Some(self.step_to(self.done))
     }
 
     /// The step that a handler takes in its own transaction for the first `count` events that wait.
@@ -262,7 +266,12 @@ impl Cursor {
         let last = self.waiting.get(count.checked_sub(1)?)?;
         // With nothing behind them, all that was read is done.
         let to = if count == self.waiting.len() { self.read_to } else { last.position };
-        Some(Step { name: self.name.clone(), from: self.saved, to, parked: self.aside.clone() })
+        Some(self.step_to(to))
+    }
+
+    fn step_to(&self, to: Position) -> Step {
+        let (name, parked) = (self.name.clone(), self.aside.clone());
+        Step { name, from: self.saved, rewinds: self.rewinds, to, parked }
     }
 
     /// The store has answered a step.
@@ -288,6 +297,11 @@ impl Cursor {
     /// Where the checkpoint is.
     pub fn saved(&self) -> Position {
         self.saved
+    }
+
+    /// The checkpoint as this reader knows it.
+    pub fn checkpoint(&self) -> Checkpoint {
+        Checkpoint { position: self.saved, rewinds: self.rewinds }
     }
 
     /// How far everything is handled.
@@ -352,7 +366,7 @@ mod tests {
             retry: RetryPolicy { max_attempts: 2, ..RetryPolicy::default() },
             ..SubscriptionSettings::default()
         };
-        Cursor::new(SubscriptionName::new("n").unwrap(), settings, Position(0), at(0))
+        Cursor::new(SubscriptionName::new("n").unwrap(), settings, Checkpoint::default(), at(0))
     }
 
     #[test]
@@ -411,7 +425,8 @@ mod tests {
     fn a_checkpoint_ahead_of_the_store_is_said_loudly() {
         let settings = SubscriptionSettings::default();
         let name = SubscriptionName::new("n").unwrap();
-        let mut cursor = Cursor::new(name, settings, Position(100), at(0));
+        let mut cursor =
+            Cursor::new(name, settings, Checkpoint { position: Position(100), rewinds: 0 }, at(0));
         let error = cursor.took(page(&[], 40, 40)).unwrap_err().to_string();
         assert!(error.contains("at 100") && error.contains("beyond 40"), "{error}");
     }

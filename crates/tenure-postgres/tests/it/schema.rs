@@ -1,10 +1,13 @@
 //! Migrations: many nodes at once, old programs, printed scripts.
 
 use tenure_core::StoreError;
-use tenure_core::contract::{LeaseAdmin as _, LeaseStore as _, Migrated, Schema as _};
+use tenure_core::contract::{CheckpointStore as _, LeaseAdmin as _, LeaseStore as _, Migrated, Schema as _};
+use tenure_core::event::Position;
 use tenure_core::naming::Identifier;
+use tenure_core::subscription::{Advance, Checkpoint};
 use tenure_postgres::PostgresStore;
 
+use crate::checkpoints::step;
 use crate::sandbox::{Mode, Sandbox, claim, name};
 
 const TABLES: [&str; 14] = [
@@ -34,7 +37,7 @@ async fn many_nodes_migrate_at_once_and_one_does_it(mode: Mode) {
     let mut fresh = 0;
     for node in nodes {
         let Migrated { from, to } = node.await.unwrap();
-        assert_eq!(to, 3);
+        assert_eq!(to, 4);
         fresh += u32::from(from == 0);
     }
     assert_eq!(fresh, 1);
@@ -69,7 +72,7 @@ async fn s39_a_node_that_waited_for_another_finds_its_work_done() {
     assert!(!waiting.is_finished());
     other.batch_execute(&script).await.unwrap();
     other.batch_execute("SELECT pg_advisory_unlock_all()").await.unwrap();
-    assert_eq!(waiting.await.unwrap().unwrap(), Migrated { from: 3, to: 3 });
+    assert_eq!(waiting.await.unwrap().unwrap(), Migrated { from: 4, to: 4 });
 }
 
 #[tokio::test]
@@ -79,7 +82,7 @@ async fn s39_an_old_program_refuses_a_newer_schema() {
     sandbox.superuser().await.batch_execute(&sql).await.unwrap();
     let store = sandbox.store().await;
     for answer in [store.migrate().await.map(|_| ()), store.verify_schema().await] {
-        assert!(matches!(answer, Err(StoreError::SchemaNewer { found: 99, known: 3, .. })), "{answer:?}");
+        assert!(matches!(answer, Err(StoreError::SchemaNewer { found: 99, known: 4, .. })), "{answer:?}");
     }
 }
 
@@ -114,12 +117,12 @@ async fn a_missing_schema_is_created_and_the_printed_script_does_the_same() {
     let (migrated, printed) = (format!("{}a", sandbox.prefix), format!("{}b", sandbox.prefix));
     let store = named(&migrated).await.unwrap();
     assert!(matches!(store.verify_schema().await, Err(StoreError::SchemaMissing { .. })));
-    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: 3 });
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: 4 });
     let store = named(&printed).await.unwrap();
     let client = sandbox.superuser().await;
     client.batch_execute(&store.migrations()).await.expect("the script runs as it is");
     store.verify_schema().await.unwrap();
-    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 3, to: 3 });
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 4, to: 4 });
     let sql = "SELECT table_name || '.' || column_name || ' ' || data_type FROM information_schema.columns \
                WHERE table_schema = $1 ORDER BY 1";
     let columns = async |schema: &str| -> Vec<String> {
@@ -180,7 +183,7 @@ async fn a_schema_with_a_table_missing_says_which_and_what_to_do() {
         for left in TABLES {
             client.batch_execute(&format!("DROP TABLE IF EXISTS {}", sandbox.table(left))).await.unwrap();
         }
-        assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: 3 }, "as advised");
+        assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: 4 }, "as advised");
     }
 }
 
@@ -206,17 +209,46 @@ async fn s39_a_schema_of_an_earlier_version_is_brought_up_to_date() {
         let (first, second) = script.split_at(script.find(next).expect("a further migration"));
         client.batch_execute(first).await.unwrap();
         let older = store.verify_schema().await.unwrap_err();
-        assert!(matches!(older, StoreError::SchemaOlder { found, known: 3, .. } if found == from), "{older}");
+        assert!(matches!(older, StoreError::SchemaOlder { found, known: 4, .. } if found == from), "{older}");
         let grant = store.try_acquire(&claim("job", std::time::Duration::from_secs(60))).await.unwrap();
         crate::sandbox::granted(grant);
         if by_script {
             client.batch_execute(second).await.unwrap();
         } else {
-            assert_eq!(store.migrate().await.unwrap(), Migrated { from, to: 3 });
+            assert_eq!(store.migrate().await.unwrap(), Migrated { from, to: 4 });
         }
         store.verify_schema().await.unwrap();
         assert!(store.observe(&name("job")).await.unwrap().is_some(), "what was there stays");
-        assert_eq!(store.migrate().await.unwrap(), Migrated { from: 3, to: 3 });
+        assert_eq!(store.migrate().await.unwrap(), Migrated { from: 4, to: 4 });
+    }
+}
+
+/// A checkpoint that was there before rewinds were counted has none, and counts from then on.
+#[tokio::test]
+async fn s39_a_schema_of_the_third_version_is_brought_up_with_its_checkpoints() {
+    for by_script in [false, true] {
+        let Some(sandbox) = Sandbox::empty(Mode::Direct) else { return };
+        let (client, store) = (sandbox.superuser().await, sandbox.store().await);
+        let script = store.migrations();
+        let (first, second) = script.split_at(script.find("-- 0004").expect("a fourth migration"));
+        client.batch_execute(first).await.unwrap();
+        let checkpoints = sandbox.table("checkpoints");
+        client.batch_execute(&format!("INSERT INTO {checkpoints} VALUES ('S''ub', 7, now())")).await.unwrap();
+        let older = store.verify_schema().await.unwrap_err();
+        assert!(matches!(older, StoreError::SchemaOlder { found: 3, known: 4, .. }), "{older}");
+        if by_script {
+            client.batch_execute(second).await.unwrap();
+        } else {
+            assert_eq!(store.migrate().await.unwrap(), Migrated { from: 3, to: 4 });
+        }
+        store.verify_schema().await.unwrap();
+        let name = step(0, 0).name;
+        let there = store.checkpoint(&name).await.unwrap();
+        assert_eq!(there, Checkpoint { position: Position(7), rewinds: 0 });
+        assert_eq!(store.advance(None, &step(7, 8)).await.unwrap(), Advance::Advanced);
+        store.rewind(&name, Position(8), "op").await.unwrap();
+        assert_eq!(store.checkpoint(&name).await.unwrap(), Checkpoint { position: Position(8), rewinds: 1 });
+        assert_eq!(store.advance(None, &step(8, 9)).await.unwrap(), Advance::Moved { at: Position(8) });
     }
 }
 

@@ -31,8 +31,6 @@ pub(crate) struct Reader {
     cursor: Option<Cursor>,
     doing: Doing,
     quiet: Duration,
-    /// How often an operator had moved the checkpoint when it began.
-    begun: u64,
 }
 
 /// What it waits for.
@@ -61,16 +59,7 @@ enum Doing {
 
 impl Reader {
     pub(crate) fn new(subscription: usize, name: SubscriptionName, plan: SubscriptionPlan) -> Self {
-        Self {
-            subscription,
-            name,
-            plan,
-            term: None,
-            cursor: None,
-            doing: Doing::Resting,
-            quiet: LOOK_AGAIN,
-            begun: 0,
-        }
+        Self { subscription, name, plan, term: None, cursor: None, doing: Doing::Resting, quiet: LOOK_AGAIN }
     }
 
     pub(crate) fn restart(&mut self) {
@@ -114,7 +103,6 @@ impl Reader {
         }
         let Some(cursor) = &mut self.cursor else {
             self.doing = Doing::Beginning;
-            self.begun = turn.rewinds[self.subscription];
             turn.ask = Some(Request::Checkpoint(self.subscription));
             return;
         };
@@ -146,7 +134,7 @@ impl Reader {
     fn answered(&mut self, answer: Option<Answer>, turn: &mut Turn<'_>) {
         match (std::mem::replace(&mut self.doing, Doing::Resting), answer) {
             (Doing::Beginning, Some(Answer::Checkpoint(at))) => {
-                turn.notes.push(format!("begins at {at}"));
+                turn.notes.push(format!("begins at {}", at.position));
                 let settings = self.plan.settings.clone();
                 self.cursor = Some(Cursor::new(self.name.clone(), settings, at, turn.now));
                 self.go_on(turn);
@@ -173,7 +161,7 @@ impl Reader {
             (Doing::Saving(step), _) => self.check(step, None, turn),
             (Doing::Projecting { step, count }, _) => self.check(step, Some(count), turn),
             (Doing::Checking { step, count }, Some(Answer::Checkpoint(at))) => {
-                if at == step.to && step.to > step.from {
+                if step.is_taken(at) {
                     return self.stepped(&step, Advance::Advanced, turn);
                 }
                 if let Some(count) = count {
@@ -183,10 +171,11 @@ impl Reader {
             }
             (Doing::Checking { step, count }, _) => self.check(step, count, turn),
             (Doing::Halted, Some(Answer::Checkpoint(at))) => {
-                let known = self.cursor.as_ref().map_or(at, Cursor::saved);
+                let known = self.cursor.as_ref().map_or(at, Cursor::checkpoint);
                 if at == known {
                     return self.rest(HALTED_LOOK, turn);
                 }
+                let (at, known) = (at.position, known.position);
                 self.lose(&Lost::Moved { name: self.name.clone(), at, known }, turn);
             }
             _ => self.rest(AGAIN, turn),
@@ -198,7 +187,6 @@ impl Reader {
             subscription: self.subscription,
             term: self.term,
             step: step.clone(),
-            begun: self.begun,
             applies: applies.clone(),
         })));
         self.doing = match applies.len() {

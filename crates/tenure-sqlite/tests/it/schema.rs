@@ -5,19 +5,21 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use tenure_core::StoreError;
-use tenure_core::contract::{EventStore, Migrated, Schema};
+use tenure_core::contract::{CheckpointStore, EventStore, Migrated, Schema};
 use tenure_core::event::Position;
 use tenure_core::naming::{Identifier, Naming};
+use tenure_core::subscription::{Advance, Checkpoint, SubscriptionName};
 use tenure_sqlite::{SqliteOptions, SqliteStore};
 
 use crate::backend::{SqliteFile, take};
+use crate::events::step;
 
 #[tokio::test]
 async fn migrating_twice_changes_nothing() {
     let file = SqliteFile::nothing_yet();
     let store = file.connect().await;
-    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: 3 });
-    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 3, to: 3 });
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: 4 });
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 4, to: 4 });
     store.verify_schema().await.unwrap();
 }
 
@@ -27,7 +29,7 @@ async fn c39_a_newer_schema_is_refused_by_number() {
     file.raw().execute("insert into tenure_schema values (9, 'the future', 0)", []).unwrap();
     let store = file.connect().await;
     for error in [store.migrate().await.unwrap_err(), store.verify_schema().await.unwrap_err()] {
-        assert!(matches!(error, StoreError::SchemaNewer { found: 9, known: 3, .. }), "{error}");
+        assert!(matches!(error, StoreError::SchemaNewer { found: 9, known: 4, .. }), "{error}");
     }
 }
 
@@ -60,7 +62,7 @@ async fn two_prefixes_share_a_file_without_seeing_each_other() {
     let naming = Naming { prefix: Identifier::new("prefix", "other_").unwrap(), ..Naming::default() };
     let other =
         SqliteStore::connect(SqliteOptions { naming, ..SqliteOptions::new(file.path()) }).await.unwrap();
-    assert_eq!(other.migrate().await.unwrap(), Migrated { from: 0, to: 3 });
+    assert_eq!(other.migrate().await.unwrap(), Migrated { from: 0, to: 4 });
     take(&other, "a", Duration::from_secs(6)).await;
     take(&file.connect().await, "a", Duration::from_secs(6)).await;
 }
@@ -105,7 +107,7 @@ async fn what_was_dropped_as_advised_is_migrated_anew() {
              drop table tenure_checkpoints; drop table tenure_parked",
         )
         .unwrap();
-    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: 3 });
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: 4 });
 }
 
 /// While the store is open: a copy of the database file alone has the schema.
@@ -170,9 +172,9 @@ async fn a_schema_of_the_first_version_is_brought_up_with_what_is_in_it() {
     first_version(&file);
     let store = file.connect().await;
     let error = store.verify_schema().await.unwrap_err();
-    assert!(matches!(error, StoreError::SchemaOlder { found: 1, known: 3, .. }), "{error}");
+    assert!(matches!(error, StoreError::SchemaOlder { found: 1, known: 4, .. }), "{error}");
     let before = take(&store, "a", Duration::from_secs(60)).await;
-    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 1, to: 3 });
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 1, to: 4 });
     store.verify_schema().await.unwrap();
     let row = tenure_core::contract::LeaseStore::observe(&store, &before.name).await.unwrap().unwrap();
     assert_eq!(row.term, before.term);
@@ -187,12 +189,32 @@ async fn a_schema_of_the_second_version_is_brought_up_with_what_is_in_it() {
     version_before(&file, "-- 0003");
     let store = file.connect().await;
     let error = store.verify_schema().await.unwrap_err();
-    assert!(matches!(error, StoreError::SchemaOlder { found: 2, known: 3, .. }), "{error}");
+    assert!(matches!(error, StoreError::SchemaOlder { found: 2, known: 4, .. }), "{error}");
     file.raw().execute("insert into tenure_outbox (topic, type) values ('t', 'k')", []).unwrap();
-    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 2, to: 3 });
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 2, to: 4 });
     store.verify_schema().await.unwrap();
     let queued = "select count(*) from tenure_outbox_pending";
     assert_eq!(file.raw().query_row(queued, [], |row| row.get::<_, i64>(0)).unwrap(), 1);
+}
+
+/// A checkpoint that was there before rewinds were counted has none, and counts from then on.
+#[tokio::test]
+async fn a_schema_of_the_third_version_is_brought_up_with_its_checkpoints() {
+    let file = SqliteFile::nothing_yet();
+    version_before(&file, "-- 0004");
+    let store = file.connect().await;
+    let error = store.verify_schema().await.unwrap_err();
+    assert!(matches!(error, StoreError::SchemaOlder { found: 3, known: 4, .. }), "{error}");
+    file.raw().execute("insert into tenure_checkpoints values ('a', 7, 1)", []).unwrap();
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 3, to: 4 });
+    store.verify_schema().await.unwrap();
+    let name = SubscriptionName::new("a").unwrap();
+    let there = store.checkpoint(&name).await.unwrap();
+    assert_eq!(there, Checkpoint { position: Position(7), rewinds: 0 });
+    assert_eq!(store.advance(None, &step("a", 7, 8)).await.unwrap(), Advance::Advanced);
+    store.rewind(&name, Position(8), "op").await.unwrap();
+    assert_eq!(store.checkpoint(&name).await.unwrap(), Checkpoint { position: Position(8), rewinds: 1 });
+    assert_eq!(store.advance(None, &step("a", 8, 9)).await.unwrap(), Advance::Moved { at: Position(8) });
 }
 
 /// Of the first version, a table of the second is not missed, but one of its own is.

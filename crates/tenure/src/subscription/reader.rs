@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::StoreError;
-use tenure_core::event::{Position, Recorded};
+use tenure_core::event::Recorded;
 use tenure_core::lease::Fence;
-use tenure_core::subscription::{Advance, Cursor, Fate, Front, Lost, Step};
+use tenure_core::subscription::{Advance, Checkpoint, Cursor, Fate, Front, Lost, Step};
 use tenure_core::time::Clock;
 use tokio::sync::oneshot;
 
@@ -78,7 +78,7 @@ impl Reader {
         let mut cursor = Cursor::new(name, settings, checkpoint, SteadyClock.now());
         self.shared.gauge.change(|status| {
             (status.state, status.checkpoint, status.handled) =
-                (SubscriptionState::CatchingUp, checkpoint, checkpoint);
+                (SubscriptionState::CatchingUp, checkpoint.position, checkpoint.position);
         });
         let ended = self.work(&mut cursor, stop).await;
         match ended {
@@ -95,9 +95,10 @@ impl Reader {
 
     /// Whether the checkpoint's store refuses a fence that is held: nothing may be handled that could never be saved. A
     /// step that leads nowhere tells.
-    async fn is_foreign(&self, at: Position) -> Option<Fence> {
+    async fn is_foreign(&self, at: Checkpoint) -> Option<Fence> {
         let (lease, fence) = self.seat.as_ref()?;
-        let step = Step { name: self.shared.name.clone(), from: at, to: at, parked: Vec::new() };
+        let Checkpoint { position: at, rewinds } = at;
+        let step = Step { name: self.shared.name.clone(), from: at, rewinds, to: at, parked: Vec::new() };
         let refused = matches!(self.advance(&step).await, Ok(Advance::Fenced)) && lease.check_alive();
         refused.then(|| fence.clone())
     }
@@ -210,7 +211,7 @@ impl Reader {
                     }
                     Err(error) => {
                         // It may have committed before it failed: then the checkpoint has moved.
-                        if self.checkpoint(stop).await == Some(step.to) && step.to > step.from {
+                        if self.checkpoint(stop).await.is_some_and(|there| step.is_taken(there)) {
                             return cursor.stepped(&step, Advance::Advanced, SteadyClock.now());
                         }
                         match count {
@@ -276,7 +277,9 @@ impl Reader {
                 self.ride_out("the checkpoint was not moved", &error, stop).await;
                 // Unknown means that it may have moved after all.
                 match self.checkpoint(stop).await {
-                    Some(at) if at == step.to => cursor.stepped(&step, Advance::Advanced, SteadyClock.now()),
+                    Some(there) if step.is_taken(there) => {
+                        cursor.stepped(&step, Advance::Advanced, SteadyClock.now())
+                    }
                     _ => Ok(()),
                 }
             }
@@ -289,11 +292,11 @@ impl Reader {
     }
 
     /// Where the checkpoint is; `None` when it was stopped before it knew.
-    async fn checkpoint(&mut self, stop: &Stop) -> Option<Position> {
+    async fn checkpoint(&mut self, stop: &Stop) -> Option<Checkpoint> {
         while !stop.is_stopped() && !self.lost.is_stopped() {
             let (checkpoints, name) = (self.shared.checkpoints.clone(), self.shared.name.clone());
             match whole(async move { checkpoints.checkpoint(&name).await }).await {
-                Ok(position) => return Some(position),
+                Ok(checkpoint) => return Some(checkpoint),
                 Err(error) => self.ride_out("the checkpoint was not read", &error, stop).await,
             }
         }
@@ -327,8 +330,9 @@ impl Reader {
     /// Whether someone else has moved the checkpoint.
     async fn look_for_moves(&mut self, cursor: &Cursor, stop: &Stop) -> Result<(), Lost> {
         match self.checkpoint(stop).await {
-            Some(at) if at != cursor.saved() => {
-                Err(Lost::Moved { name: self.shared.name.clone(), at, known: cursor.saved() })
+            Some(there) if there != cursor.checkpoint() => {
+                let (name, at) = (self.shared.name.clone(), there.position);
+                Err(Lost::Moved { name, at, known: cursor.saved() })
             }
             _ => Ok(()),
         }

@@ -125,7 +125,7 @@ impl Running {
 }
 
 async fn checkpoint(database: &Database) -> Position {
-    database.checkpoints().checkpoint(&SubscriptionName::new("sub").unwrap()).await.unwrap()
+    database.checkpoints().checkpoint(&SubscriptionName::new("sub").unwrap()).await.unwrap().position
 }
 
 #[tokio::test]

@@ -1,0 +1,1 @@
+ALTER TABLE {checkpoints} ADD COLUMN rewinds bigint NOT NULL DEFAULT 0;

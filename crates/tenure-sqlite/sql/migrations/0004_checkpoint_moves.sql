@@ -1,0 +1,1 @@
+alter table {checkpoints} add column rewinds integer not null default 0;
