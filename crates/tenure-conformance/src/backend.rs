@@ -100,6 +100,8 @@ pub enum Need {
     UserAppend,
     /// [`EventBackend::subscription_audit`](crate::events::EventBackend::subscription_audit).
     Audit,
+    /// [`EventBackend::damage`](crate::events::EventBackend::damage).
+    Damage,
 }
 
 impl fmt::Display for Need {
@@ -118,6 +120,7 @@ impl fmt::Display for Need {
             Self::Wakeup => "wake-up",
             Self::UserAppend => "append in a user's transaction",
             Self::Audit => "view of the audit table",
+            Self::Damage => "way to damage a row",
         })
     }
 }

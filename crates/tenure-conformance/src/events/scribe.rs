@@ -161,6 +161,7 @@ impl Scribe {
     pub(crate) async fn all(&self) -> Vec<Recorded> {
         let page = self.page(Position::START, ALL).await;
         assert_eq!((page.read_to, page.stall), (page.head, None), "nobody is appending");
+        assert_eq!(page.unreadable, [], "nobody has damaged anything");
         page.events
     }
 

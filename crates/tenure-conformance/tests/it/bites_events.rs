@@ -51,7 +51,7 @@ const RULES: [(Rule, &[&str]); 7] = [
 ];
 
 /// A flaw, and the cases that must notice.
-const FLAWS: [(Flaw, &[&str]); 33] = [
+const FLAWS: [(Flaw, &[&str]); 36] = [
     (Flaw::DispatchesBesides, &["s27_a_failing_dispatch_leaves_nothing"]),
     (
         Flaw::DispatchesForgotten,
@@ -75,6 +75,9 @@ const FLAWS: [(Flaw, &[&str]); 33] = [
         Flaw::PageEndsAtHead,
         &["all_events_are_read_page_by_page", "s34_a_reader_among_writers_misses_nothing"],
     ),
+    (Flaw::DamageIsFatal, &["a_row_that_cannot_be_read_is_told_and_holds_nobody_up"]),
+    (Flaw::DamagePassedOver, &["a_row_that_cannot_be_read_is_told_and_holds_nobody_up"]),
+    (Flaw::StreamWithoutDamaged, &["a_stream_with_a_row_that_cannot_be_read_is_an_error"]),
     (Flaw::ReadsTwice, &["all_events_are_read_page_by_page", "a_reader_at_the_head_sees_what_comes"]),
     (Flaw::AheadUntold, &["a_reader_ahead_of_the_store_is_told"]),
     (Flaw::PageLimitIgnored, &["a_stream_is_read_forward", "all_events_are_read_page_by_page"]),

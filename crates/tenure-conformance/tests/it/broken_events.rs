@@ -43,6 +43,12 @@ pub(crate) enum Flaw {
     HorizonIgnored,
     /// Readers go on to the last position that was given out, wherever the page ends.
     PageEndsAtHead,
+    /// A row that cannot be read ends everything.
+    DamageIsFatal,
+    /// A row that cannot be read is passed over.
+    DamagePassedOver,
+    /// A stream is read without the row that cannot be.
+    StreamWithoutDamaged,
     /// A page begins with the event that the one before it ended with.
     ReadsTwice,
     /// A reader that is ahead of the store is not told.
@@ -188,6 +194,10 @@ impl EventBackend for BrokenEventBackend {
             Flaw::Unaudited => Some(Vec::new()),
             _ => self.inner.subscription_audit().await,
         }
+    }
+
+    async fn damage(&self, position: Position) -> bool {
+        self.inner.damage(position).await
     }
 }
 
@@ -341,7 +351,15 @@ impl EventStore for Broken {
             Flaw::PageLimitIgnored => read.limit = 10_000,
             _ => {}
         }
-        let mut page = self.inner.read_stream(&read).await?;
+        let mut page = match self.inner.read_stream(&read).await {
+            Err(_) if self.flaw == Flaw::StreamWithoutDamaged => {
+                let mut events = self.inner.read_all(Position::START, 10_000).await?.events;
+                events.retain(|event| event.stream == read.stream);
+                let version = events.last().map_or(Version::NONE, |event| event.version);
+                StreamPage { events, version }
+            }
+            page => page?,
+        };
         if self.flaw == Flaw::VersionOfPage {
             page.version = page.events.last().map_or(Version::NONE, |event| event.version);
         }
@@ -363,6 +381,13 @@ impl EventStore for Broken {
                 page.read_to = full.map_or(page.head.max(after), |event| event.position);
                 page.stall = None;
             }
+            Flaw::DamageIsFatal => {
+                if let Some(row) = page.unreadable.first() {
+                    let (store, message) = ("broken".into(), row.to_string());
+                    return Err(StoreError::Corrupt { store, message });
+                }
+            }
+            Flaw::DamagePassedOver => page.unreadable.clear(),
             Flaw::PageEndsAtHead => page.read_to = page.head,
             Flaw::AheadUntold => page.read_to = page.read_to.max(after),
             _ => {}

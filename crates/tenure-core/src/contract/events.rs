@@ -27,10 +27,12 @@ pub trait EventStore: Send + Sync + fmt::Debug {
     /// whether a caller has an outbox is [`Append::check`]'s business.
     async fn append(&self, append: &Append, limits: &Limits) -> Result<AppendAnswer, AppendError>;
 
-    /// Reads one stream.
+    /// Reads one stream. A row that cannot be read is an error that names it: nobody is to act on a stream without one of
+    /// its events.
     async fn read_stream(&self, read: &StreamRead) -> Result<StreamPage, StoreError>;
 
-    /// Reads all streams after a position. What the page says of `read_to` is proven.
+    /// Reads all streams after a position. What the page says of `read_to` is proven. A row that cannot be read is told in
+    /// the page, and never keeps anyone from the rows behind it.
     async fn read_all(&self, after: Position, limit: u32) -> Result<AllPage, StoreError>;
 
     /// The last snapshot of a stream.

@@ -88,11 +88,11 @@ impl Step {
 pub struct Aside {
     /// The event.
     pub position: Position,
-    /// Its stream.
-    pub stream: StreamName,
-    /// Its version there.
+    /// Its stream; `None` when its row cannot be read so far.
+    pub stream: Option<StreamName>,
+    /// Its version there; [`Version::NONE`] when its row cannot be read so far.
     pub version: Version,
-    /// What it is.
+    /// What it is; empty when its row cannot be read so far.
     pub kind: String,
     /// Why.
     pub reason: String,

@@ -178,7 +178,7 @@ impl<'a> Given<'a> {
             from: step.from.0,
             to: step.to.0,
             positions: list.iter().map(|aside| aside.position.0).collect(),
-            streams: list.iter().map(|aside| aside.stream.as_str()).collect(),
+            streams: list.iter().map(|aside| aside.stream.as_ref().map_or("", StreamName::as_str)).collect(),
             versions: list.iter().map(|aside| aside.version.0).collect(),
             kinds: list.iter().map(|aside| aside.kind.as_str()).collect(),
             reasons: list.iter().map(|aside| shorten(&aside.reason)).collect(),
@@ -235,7 +235,8 @@ fn progress(row: &impl Columns) -> Result<Progress, String> {
 }
 
 fn parked(row: &impl Columns) -> Result<Parked, String> {
-    let stream = StreamName::new(row.text("stream")?.unwrap_or_default());
+    // Of an event whose row does not tell it, nothing stands there.
+    let stream = row.text("stream")?.filter(|text| !text.is_empty()).map(StreamName::new).transpose();
     let attempts = row.number("attempts")?.unwrap_or_default();
     let aside = Aside {
         position: Position(row.number("position")?.unwrap_or_default()),

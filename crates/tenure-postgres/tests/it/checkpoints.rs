@@ -23,7 +23,7 @@ pub(crate) fn step(from: i64, to: i64) -> Step {
 fn aside(position: i64, reason: &str) -> Aside {
     Aside {
         position: Position(position),
-        stream: stream("a"),
+        stream: Some(stream("a")),
         version: Version(3),
         kind: "K".into(),
         reason: reason.into(),

@@ -69,7 +69,7 @@ impl Reader {
     /// Where it stands still, and why.
     pub(crate) fn halted_at(&self) -> Option<Position> {
         let cursor = self.cursor.as_ref()?;
-        cursor.halted().and_then(|_| cursor.oldest()).map(|event| event.position)
+        cursor.halted().and_then(|_| cursor.oldest())
     }
 
     pub(crate) fn drive(&mut self, input: Input, turn: &mut Turn<'_>) {
@@ -114,6 +114,11 @@ impl Reader {
             Front::Handle(_) => {
                 self.doing = Doing::Handling;
                 turn.wake = Some(turn.up_to(self.plan.takes));
+            }
+            Front::Unreadable(_) => {
+                self.fail_front("the row cannot be read", true, turn);
+                // It takes a moment, whatever comes of it.
+                self.rest(Duration::from_micros(50), turn);
             }
             Front::Wait(at) => {
                 let span = turn.now.until(at);
@@ -224,7 +229,7 @@ impl Reader {
     /// The handler has ended: well, or not, or well and nobody knows.
     fn handled(&mut self, turn: &mut Turn<'_>) {
         let Some(cursor) = &mut self.cursor else { return };
-        let Some(event) = cursor.oldest() else { return self.go_on(turn) };
+        let Some(event) = cursor.batch(1).next() else { return self.go_on(turn) };
         let (subscription, position) = (self.subscription, event.position);
         if self.plan.is_poison(event) || (turn.stormy && turn.hit(self.plan.fail)) {
             let poison = self.plan.is_poison(event) && turn.rng.bool();
@@ -265,7 +270,7 @@ impl Reader {
 
     fn fail_front(&mut self, reason: &str, poison: bool, turn: &mut Turn<'_>) {
         let Some(cursor) = &mut self.cursor else { return };
-        let at = cursor.oldest().map(|event| event.position.0);
+        let at = cursor.oldest().map(|position| position.0);
         let fate = cursor.failed(reason, poison, turn.rng.f64(), turn.now);
         if !matches!(fate, Fate::Again(_)) {
             turn.notes.push(format!("event {at:?}: {fate:?}"));

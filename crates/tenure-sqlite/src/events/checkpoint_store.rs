@@ -92,7 +92,12 @@ fn parked(snapshot: &Snapshot<'_>, name: &SubscriptionName, limit: u32) -> Resul
         parked.push(Parked {
             aside: Aside {
                 position: Position(need(row.integer(0)?, "position")?),
-                stream: rows::stream(row.text(1)?)?,
+                // Of an event whose row does not tell it, nothing stands there.
+                stream: row
+                    .text(1)?
+                    .filter(|text| !text.is_empty())
+                    .map(|text| rows::stream(Some(text)))
+                    .transpose()?,
                 version: Version(need(row.integer(2)?, "version")?),
                 kind: need(row.text(3)?, "type")?,
                 reason: need(row.text(6)?, "reason")?,

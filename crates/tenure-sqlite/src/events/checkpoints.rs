@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 use tenure_core::StoreError;
-use tenure_core::event::Position;
+use tenure_core::event::{Position, StreamName};
 use tenure_core::lease::{Fence, FenceError};
 use tenure_core::outbox::shorten;
 use tenure_core::subscription::{Advance, Checkpoint, Step, SubscriptionName};
@@ -122,7 +122,7 @@ pub(super) fn advance(
         statement.execute(params![
             step.name.as_str(),
             aside.position.0,
-            aside.stream.as_str(),
+            aside.stream.as_ref().map_or("", StreamName::as_str),
             aside.version.0,
             aside.kind,
             aside.attempts,

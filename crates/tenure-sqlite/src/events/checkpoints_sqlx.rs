@@ -2,6 +2,7 @@
 
 use sqlx::SqliteConnection;
 use tenure_core::StoreError;
+use tenure_core::event::StreamName;
 use tenure_core::lease::Fence;
 use tenure_core::outbox::shorten;
 use tenure_core::subscription::{Advance, Step};
@@ -52,7 +53,7 @@ impl Checkpoints {
             let add = sqlx::query(for_sqlx(&statements.parked_add))
                 .bind(name.to_owned())
                 .bind(aside.position.0)
-                .bind(aside.stream.as_str().to_owned())
+                .bind(aside.stream.as_ref().map_or("", StreamName::as_str).to_owned())
                 .bind(aside.version.0)
                 .bind(aside.kind.clone())
                 .bind(aside.attempts)

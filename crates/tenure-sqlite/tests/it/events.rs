@@ -85,7 +85,7 @@ pub(crate) fn step(name: &str, from: i64, to: i64) -> Step {
 pub(crate) fn aside(position: i64) -> Aside {
     Aside {
         position: Position(position),
-        stream: stream("s"),
+        stream: Some(stream("s")),
         version: Version(position),
         kind: "Happened".into(),
         reason: format!("no {position}"),
