@@ -62,12 +62,12 @@ impl Events {
         self.store.append(append, &self.limits).await
     }
 
-    /// Reads one stream.
+    /// Reads one stream. A row that cannot be read is an error that names it.
     pub async fn read_stream(&self, read: &StreamRead) -> Result<StreamPage, StoreError> {
         self.store.read_stream(read).await
     }
 
-    /// Reads all streams after a position.
+    /// Reads all streams after a position. Rows that cannot be read are told in the page, beside the events.
     pub async fn read_all(&self, after: Position, limit: u32) -> Result<AllPage, StoreError> {
         self.store.read_all(after, limit).await
     }

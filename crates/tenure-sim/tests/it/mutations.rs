@@ -46,5 +46,6 @@ mutations! {
     an_append_at_another_version_is_noticed = ExpectedVersion by "expected_version_holds",
     a_checkpoint_beyond_what_is_proven_is_noticed = CheckpointProven by "checkpoint_never_skips",
     a_checkpoint_moved_from_anywhere_is_noticed = CheckpointFrom by "checkpoint_never_skips",
+    a_step_from_before_a_rewind_is_noticed = CheckpointRewinds by "checkpoint_never_skips",
     an_append_in_two_parts_is_noticed = AppendWhole by "append_atomic",
 }

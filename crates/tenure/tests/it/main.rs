@@ -24,5 +24,6 @@ mod sink_server;
 #[cfg(feature = "http")]
 mod sink_tls;
 mod subscription;
+mod subscription_trouble;
 mod suite;
 mod testkit;
