@@ -4,10 +4,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod bank;
+mod depot;
 mod entities;
 mod faulty;
 mod lease;
 mod locks;
+mod mandate;
+mod parts;
 mod process;
 mod record;
 mod relay;
