@@ -32,8 +32,8 @@ impl Mandate {
         Self { fence, lost, trust: None, lease: None }
     }
 
-    /// Believes in it only while `check` says so, asked before each delivery. It must be quick and judge by a clock: a
-    /// process that was paused acts when it wakes, before anyone could have given it a signal.
+    /// Believes in it only while `check` says so, asked before each delivery; the first no ends the work. It must be quick
+    /// and judge by a clock: a process that was paused acts when it wakes, before anyone could have given it a signal.
     #[must_use]
     pub fn trusted_while(mut self, check: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         self.trust = Some(Arc::new(check));

@@ -144,7 +144,7 @@ const WHOLE: LookPieces =
 const PART: LookPieces = [
     ", step",
     ", 0::bigint",
-    ", v.step + 1",
+    ", v.step + CASE WHEN h.source IS NULL THEN 0 ELSE 1 END",
     " AND v.step < $17",
     " OR v.step >= $17",
     ", abs(hashtextextended(p.source, 0) % $16) = $15 AS own",
@@ -204,4 +204,21 @@ pub(crate) fn begin_counting(limits: &Limits) -> String {
 
 fn planner(set: &str) -> String {
     PLANNER.map(|setting| format!("{set} {setting}; ")).concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_at_everything_asks_nothing_about_parts() {
+        let Statements { look, look_part, .. } = Statements::new(&Naming::default());
+        for sql in [&look, &look_part] {
+            assert!(!sql.contains(['{', '}']), "every mark is filled in: {sql}");
+        }
+        let code = |sql: &str| sql.lines().filter(|line| !line.trim().starts_with("--")).collect::<String>();
+        for piece in ["step", "hash", "walk", "$15", "$18"] {
+            assert!(!code(&look).contains(piece) && code(&look_part).contains(piece), "{piece}");
+        }
+    }
 }

@@ -148,6 +148,10 @@ impl Office {
             self.shared.gauge.busy(self.drain.held(), self.drain.flights());
             if let Some(mandate) = &self.mandate {
                 mandate.progress();
+                // The signal may be late. What is not delivered in doubt would be offered again and again.
+                if !mandate.is_alive() {
+                    return false;
+                }
             }
         }
     }
