@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
-use tenure_core::outbox::{Kind, Next, Outcome, Swept};
+use tenure_core::outbox::{Kind, Next, Outcome};
 
 /// What a relay is at the moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -70,7 +70,6 @@ pub(super) struct Gauge {
     looks_with_rows: AtomicU64,
     idle: AtomicBool,
     hints: AtomicU64,
-    swept: AtomicU64,
     trouble: Mutex<Option<String>>,
 }
 
@@ -101,15 +100,12 @@ impl Gauge {
         self.in_flight.store(in_flight as u64, Relaxed);
     }
 
-    pub(super) fn swept(&self, swept: &Swept) {
-        self.swept.fetch_add(swept.dispatched + swept.dead + swept.discarded + swept.inbox, Relaxed);
-    }
-
     pub(super) fn trouble(&self, trouble: Option<String>) {
         *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
     }
 
-    pub(super) fn read(&self) -> RelayStatus {
+    /// A snapshot; `swept` is the sweeper's own number.
+    pub(super) fn read(&self, swept: u64) -> RelayStatus {
         let outcome = |kind| self.outcomes[slot(kind)].load(Relaxed);
         RelayStatus {
             role: *self.role.lock().unwrap_or_else(PoisonError::into_inner),
@@ -124,7 +120,7 @@ impl Gauge {
             looks_with_rows: self.looks_with_rows.load(Relaxed),
             idle: self.idle.load(Relaxed),
             hints: self.hints.load(Relaxed),
-            swept: self.swept.load(Relaxed),
+            swept,
             trouble: self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }

@@ -5,6 +5,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tenure_core::StoreError;
@@ -14,11 +15,12 @@ use tenure_core::subscription::{Advance, Checkpoint, Cursor, Fate, Front, Lost, 
 use tenure_core::time::{Clock, Monotonic};
 use tokio::sync::oneshot;
 
+use super::Shared;
 use super::handler::{HandleError, Handling};
 use super::status::SubscriptionState;
-use super::{Seat, Shared};
 use crate::clock::SteadyClock;
 use crate::hub::Lookout;
+use crate::mandate::{InAir, Mandate};
 use crate::stop::Stop;
 
 /// How long to wait after a call to the store that had no answer; doubles up to [`STORE_AGAIN_MAX`].
@@ -36,17 +38,19 @@ const MOVES_LOOK: Duration = Duration::from_secs(1);
 pub(super) enum Ended {
     /// It was asked to.
     Stopped,
-    /// The lease is over.
-    Deposed,
+    /// The mandate is over.
+    Lost,
+    /// The store refused the fence.
+    Refused,
     /// Someone else moved the checkpoint.
     Moved(Lost),
-    /// The store of the checkpoint does not know the lease.
+    /// The store of the checkpoint refused the fence before anything was done.
     Foreign(Fence),
 }
 
 pub(super) struct Reader {
     shared: Arc<Shared>,
-    seat: Seat,
+    mandate: Option<Mandate>,
     lost: Stop,
     pause: Duration,
     lookout: Lookout,
@@ -55,32 +59,37 @@ pub(super) struct Reader {
     /// When it was last looked, while waiting, whether the checkpoint was moved.
     looked_at: Monotonic,
     /// Handlings that are past their deadline, and go on by themselves.
-    overdue: Vec<tokio::task::JoinHandle<()>>,
+    overdue: Arc<AtomicUsize>,
 }
 
 impl Reader {
-    pub(super) fn new(shared: Arc<Shared>, seat: Seat) -> Self {
-        let lost = seat.as_ref().map_or_else(Stop::new, |(lease, _)| lease.lost());
+    pub(super) fn new(shared: Arc<Shared>, mandate: Option<Mandate>) -> Self {
+        let lost = mandate.as_ref().map_or_else(Stop::new, |mandate| mandate.lost().clone());
         let settings = &shared.settings;
         let lookout = Lookout::new(shared.events.hub(), settings.poll, settings.poll_without_wakeup);
         Self {
             shared,
-            seat,
+            mandate,
             lost,
             pause: STORE_AGAIN,
             lookout,
             more: false,
             looked_at: SteadyClock.now(),
-            overdue: Vec::new(),
+            overdue: Arc::default(),
         }
     }
 
     fn office(&self) -> Option<Fence> {
-        self.seat.as_ref().map(|(_, fence)| fence.clone())
+        self.mandate.as_ref().map(|mandate| mandate.fence().clone())
     }
 
-    /// Works until `stop` is given, the lease is over or the checkpoint was moved by someone else.
-    pub(super) async fn run(mut self, stop: &Stop) -> Result<Ended, Lost> {
+    /// Handlings that go on whatever becomes of the reader.
+    pub(super) fn in_air(&self) -> InAir {
+        InAir::of([self.overdue.clone()])
+    }
+
+    /// Works until `stop` is given, the mandate is over or the checkpoint was moved by someone else.
+    pub(super) async fn run(&mut self, stop: &Stop) -> Result<Ended, Lost> {
         let Some(checkpoint) = self.checkpoint(stop).await else { return Ok(self.ended(stop)) };
         if let Some(fence) = self.is_foreign(checkpoint).await {
             return Ok(Ended::Foreign(fence));
@@ -99,7 +108,7 @@ impl Reader {
                 tracing::error!(%lost, "the subscription cannot go on");
                 Err(lost)
             }
-            Err(Lost::Fenced { .. }) => Ok(Ended::Deposed),
+            Err(Lost::Fenced { .. }) => Ok(Ended::Refused),
             Err(lost) => {
                 self.shared.gauge.change(|status| {
                     (status.state, status.trouble) = (SubscriptionState::CatchingUp, None);
@@ -114,27 +123,26 @@ impl Reader {
     /// Whether the checkpoint's store refuses a fence that is held: nothing may be handled that could never be saved. A
     /// step that leads nowhere tells.
     async fn is_foreign(&self, at: Checkpoint) -> Option<Fence> {
-        let (lease, fence) = self.seat.as_ref()?;
+        let mandate = self.mandate.as_ref()?;
         let Checkpoint { position: at, rewinds } = at;
         let step = Step { name: self.shared.name.clone(), from: at, rewinds, to: at, parked: Vec::new() };
-        let refused = matches!(self.advance(&step).await, Ok(Advance::Fenced)) && lease.check_alive();
-        refused.then(|| fence.clone())
+        let refused = matches!(self.advance(&step).await, Ok(Advance::Fenced)) && mandate.is_alive();
+        refused.then(|| mandate.fence().clone())
     }
 
     fn ended(&self, stop: &Stop) -> Ended {
-        if stop.is_stopped() && !self.lost.is_stopped() { Ended::Stopped } else { Ended::Deposed }
+        if stop.is_stopped() && !self.lost.is_stopped() { Ended::Stopped } else { Ended::Lost }
     }
 
     async fn work(&mut self, cursor: &mut Cursor, stop: &Stop) -> Result<Ended, Lost> {
         while !stop.is_stopped() && !self.lost.is_stopped() {
-            if let Some((lease, _)) = &self.seat {
-                lease.progress();
-                if !lease.check_alive() {
-                    return Ok(Ended::Deposed);
+            if let Some(mandate) = &self.mandate {
+                mandate.progress();
+                if !mandate.is_alive() {
+                    return Ok(Ended::Lost);
                 }
             }
-            self.overdue.retain(|late| !late.is_finished());
-            if self.overdue.len() >= OVERDUE_MAX {
+            if self.overdue.load(Ordering::Relaxed) >= OVERDUE_MAX {
                 self.trouble("as many handlings as are borne go on past their deadline: the handler hangs");
                 self.rest(OVERDUE_LOOK, cursor, stop).await;
                 continue;
@@ -278,7 +286,13 @@ impl Reader {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) => Err(HandleError::transient("the handler panicked")),
             Err(_) => {
-                self.overdue.push(task);
+                let overdue = self.overdue.clone();
+                overdue.fetch_add(1, Ordering::Relaxed);
+                tokio::spawn(async move {
+                    // However it ends.
+                    let _ = task.await;
+                    overdue.fetch_sub(1, Ordering::Relaxed);
+                });
                 Err(HandleError::transient(format!("no answer within the deadline of {deadline:?}")))
             }
         }
@@ -335,7 +349,7 @@ impl Reader {
             match self.advance(&step).await {
                 Ok(answer) => {
                     if let Err(Lost::Fenced { .. }) = cursor.stepped(&step, answer, SteadyClock.now()) {
-                        return Ok(Ended::Deposed);
+                        return Ok(Ended::Refused);
                     }
                 }
                 Err(error) => {

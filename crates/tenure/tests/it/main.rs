@@ -5,10 +5,13 @@
 
 mod bank;
 mod cluster;
+mod depot;
 mod entities;
 mod faulty;
 mod lease;
 mod locks;
+mod mandate;
+mod parts;
 mod process;
 mod record;
 mod relay;
