@@ -69,7 +69,7 @@ pub use tenure_sqlite as sqlite;
 pub use clock::{SteadyClock, SteadyStoreClock};
 pub use cluster::{
     Agent, AgentError, Cluster, ClusterBuilder, ClusterError, ClusterEvent, ClusterStatus, Duty, Leadership,
-    Observer, Shards, Singleton, SingletonSettings, agent, shard_of,
+    Observer, OutboxParts, Shards, Singleton, SingletonSettings, agent, shard_of,
 };
 pub use entities::{Aggregates, Dispatcher, Entities, Processes, Reply, TellError};
 pub use error::LeaseError;

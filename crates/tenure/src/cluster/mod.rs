@@ -36,6 +36,7 @@
 //! | `singleton` | work that one copy does at a time, under a lease of its own |
 //! | `shards` | a thing divided among daemons: from an entity to its shard and to the node |
 //! | `status` | what a node tells of itself |
+//! | `work` | Tenure's own work as daemons: the parts of an outbox, subscriptions, retention |
 
 mod agent;
 mod builder;
@@ -47,6 +48,7 @@ mod office;
 mod shards;
 mod singleton;
 mod status;
+mod work;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -73,6 +75,7 @@ pub use self::shards::{Shards, shard_of};
 pub use self::singleton::{Singleton, SingletonSettings};
 pub use self::status::ClusterStatus;
 use self::status::Gauge;
+pub use self::work::OutboxParts;
 use crate::error::LeaseError;
 use crate::lease::{Lease, Leases};
 use crate::stop::Stop;
@@ -90,6 +93,9 @@ pub enum ClusterError {
     /// What the node or a daemon says of itself was refused.
     #[error(transparent)]
     Member(#[from] MemberError),
+    /// An outbox cannot be divided so.
+    #[error("{0}")]
+    Parts(String),
     /// Two agents for one daemon.
     #[error("daemon {0} is registered twice on this node; give each agent a name of its own")]
     Twice(String),

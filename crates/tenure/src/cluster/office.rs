@@ -289,6 +289,7 @@ impl Office {
             node: self.inner.node.name.clone(),
             stop: stop.clone(),
             lost: lost.clone(),
+            seat: self.lease.clone(),
         };
         let work = tokio::spawn(async move { agent.run(duty).await });
         let abort = work.abort_handle();

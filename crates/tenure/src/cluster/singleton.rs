@@ -143,6 +143,7 @@ impl Keeper {
             node: self.node.clone(),
             stop: stop.clone(),
             lost: lost.clone(),
+            seat: self.lease.clone(),
         };
         let agent = self.agent.clone();
         let mut work = tokio::spawn(async move { agent.run(duty).await });

@@ -17,6 +17,11 @@ pub enum Role {
     Alone,
     /// It waits for its lease, and reads nothing.
     Standby,
+    /// It works on parts of the outbox; other nodes have the others.
+    Parts {
+        /// On how many.
+        parts: u64,
+    },
     /// It works under its lease.
     Leading {
         /// The number of its holding.
@@ -56,6 +61,26 @@ pub struct RelayStatus {
     pub swept: u64,
     /// What went wrong last between the relay and its store; none when the last call went well.
     pub trouble: Option<String>,
+}
+
+impl RelayStatus {
+    /// Adds the numbers of another relay of the same outbox.
+    pub(crate) fn add(&mut self, other: Self) {
+        let Self { delivered, rejected, transient, poison, dead, held, in_flight, .. } = other;
+        let Self { looks, looks_with_rows, hints, swept, trouble, .. } = other;
+        self.delivered += delivered;
+        self.rejected += rejected;
+        self.transient += transient;
+        self.poison += poison;
+        self.dead += dead;
+        self.held += held;
+        self.in_flight += in_flight;
+        self.looks += looks;
+        self.looks_with_rows += looks_with_rows;
+        self.hints += hints;
+        self.swept += swept;
+        self.trouble = trouble.or_else(|| self.trouble.take());
+    }
 }
 
 /// The counters.

@@ -130,6 +130,11 @@ impl Subscription {
         self
     }
 
+    /// Under which name its checkpoint is kept.
+    pub fn name(&self) -> &SubscriptionName {
+        &self.shared.name
+    }
+
     /// What it is doing.
     pub fn status(&self) -> SubscriptionStatus {
         self.shared.gauge.read()

@@ -1,0 +1,200 @@
+//! What Tenure itself does in the background, as daemons: the parts of an outbox, subscriptions, retention.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use tenure_core::contract::{ClusterStore, LeaseStore, OutboxStore, Sink};
+use tenure_core::id::NodeName;
+use tenure_core::lease::LeaseName;
+use tenure_core::outbox::{Part, RelaySettings};
+
+use super::agent::{Agent, AgentError, Duty};
+use super::shards::shard_of;
+use super::{ClusterBuilder, ClusterError};
+use crate::mandate::Left;
+use crate::relay::{Depot, Relay, RelayError, RelayStatus, Role};
+use crate::subscription::Subscription;
+use crate::sweeper::Sweeper;
+
+/// The family of the parts of an outbox.
+const OUTBOX: &str = "outbox";
+/// The daemon that deletes what is old enough, where an outbox is divided.
+const RETENTION: &str = "outbox-retention";
+/// The fewest rows that a part reads ahead.
+const READ_AHEAD_MIN: usize = 512;
+
+/// The agent behind the parts of an outbox: each part that is assigned to this node is drained here. Clones are the same.
+#[derive(Debug, Clone)]
+pub struct OutboxParts {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    depot: Depot,
+    sink: Arc<dyn Sink>,
+    node: NodeName,
+    settings: RelaySettings,
+    /// Relays that drain the whole outbox, which must not be at work.
+    whole: Option<Whole>,
+    relays: Mutex<Relays>,
+}
+
+#[derive(Debug)]
+struct Whole {
+    leases: Arc<dyn LeaseStore>,
+    cluster: Arc<dyn ClusterStore>,
+    lease: LeaseName,
+}
+
+#[derive(Debug, Default)]
+struct Relays {
+    at_work: BTreeMap<Part, Relay>,
+    /// What those have done that are gone.
+    before: RelayStatus,
+}
+
+impl OutboxParts {
+    /// Drains parts of `store` into `sink`, with at most `settings.concurrency` deliveries under way on this node.
+    pub fn new(
+        store: Arc<dyn OutboxStore>,
+        sink: Arc<dyn Sink>,
+        node: NodeName,
+        settings: RelaySettings,
+    ) -> Result<Self, RelayError> {
+        let depot = Depot::new(store, settings.concurrency)?;
+        settings.validate()?;
+        let (whole, relays) = (None, Mutex::default());
+        Ok(Self { shared: Arc::new(Shared { depot, sink, node, settings, whole, relays }) })
+    }
+
+    /// The same, and refuses to work while someone holds `lease`: a relay that drains the whole outbox.
+    pub fn not_beside(
+        self,
+        leases: Arc<dyn LeaseStore>,
+        cluster: Arc<dyn ClusterStore>,
+        lease: LeaseName,
+    ) -> Self {
+        let Shared { depot, sink, node, settings, .. } = &*self.shared;
+        let (depot, sink, node) = (depot.clone(), sink.clone(), node.clone());
+        let (settings, relays) = (settings.clone(), Mutex::default());
+        let whole = Some(Whole { leases, cluster, lease });
+        Self { shared: Arc::new(Shared { depot, sink, node, settings, whole, relays }) }
+    }
+
+    /// What the relays of this node do and have done, all together.
+    pub fn status(&self) -> RelayStatus {
+        let relays = self.relays();
+        let mut all = relays.before.clone();
+        all.idle = !relays.at_work.is_empty();
+        for relay in relays.at_work.values() {
+            let status = relay.status();
+            all.idle &= status.idle;
+            all.add(status);
+        }
+        all.role = Role::Parts { parts: relays.at_work.len() as u64 };
+        all
+    }
+
+    fn relays(&self) -> std::sync::MutexGuard<'_, Relays> {
+        self.shared.relays.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn check_alone(&self) -> Result<(), AgentError> {
+        let Some(whole) = &self.shared.whole else { return Ok(()) };
+        let now = whole.cluster.look().await?.now;
+        match whole.leases.observe(&whole.lease).await? {
+            Some(lease) if lease.is_held(now) => Err(format!(
+                "node {} drains the whole outbox under the lease {}; its parts wait until it has stopped",
+                lease.node.name, whole.lease
+            )
+            .into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[async_trait]
+impl Agent for OutboxParts {
+    async fn run(&self, duty: Duty) -> Result<(), AgentError> {
+        let (index, count) =
+            shard_of(&duty.daemon).ok_or_else(|| format!("{} is no part of an outbox", duty.daemon))?;
+        let part = Part::new(index, count)?;
+        self.check_alone().await?;
+        let Shared { depot, sink, node, settings, .. } = &*self.shared;
+        let read_ahead = (settings.read_ahead / count as usize).max(READ_AHEAD_MIN).min(settings.read_ahead);
+        let settings = RelaySettings { part: Some(part), read_ahead, ..settings.clone() };
+        let relay = depot.relay(sink.clone(), node.clone(), settings)?;
+        self.relays().at_work.insert(part, relay.clone());
+        let _leaving = Leaving { parts: self.clone(), part };
+        ended(relay.run_under(&duty.mandate(), &duty.stop).await?).await
+    }
+}
+
+/// Takes a relay off the list when its work ends, in whatever way.
+struct Leaving {
+    parts: OutboxParts,
+    part: Part,
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        let mut relays = self.parts.relays();
+        if let Some(relay) = relays.at_work.remove(&self.part) {
+            relays.before.add(RelayStatus { held: 0, in_flight: 0, trouble: None, ..relay.status() });
+        }
+    }
+}
+
+/// Waits for what is still under way: whoever comes next must not overlap with it.
+async fn ended(left: Left) -> Result<(), AgentError> {
+    match left {
+        Left::Stopped => Ok(()),
+        Left::Unsettled(in_air) | Left::Lost(in_air) => {
+            in_air.landed().await;
+            Ok(())
+        }
+        Left::Refused(in_air) => {
+            in_air.landed().await;
+            Err("the store refused its fence: it was placed anew".into())
+        }
+    }
+}
+
+#[async_trait]
+impl Agent for Subscription {
+    async fn run(&self, duty: Duty) -> Result<(), AgentError> {
+        ended(self.run_under(&duty.mandate(), &duty.stop).await?).await
+    }
+}
+
+#[async_trait]
+impl Agent for Sweeper {
+    async fn run(&self, duty: Duty) -> Result<(), AgentError> {
+        ended(self.run_under(&duty.mandate(), &duty.stop).await).await
+    }
+}
+
+impl ClusterBuilder {
+    /// Divides an outbox into parts, each of which one node drains. Nodes that were started with another count follow the
+    /// one that came last. What is old is deleted by `sweeper`, on one node.
+    pub fn outbox(
+        self,
+        count: u32,
+        parts: &OutboxParts,
+        sweeper: Option<Sweeper>,
+    ) -> Result<Self, ClusterError> {
+        Part::new(0, count).map_err(|error| ClusterError::Parts(error.to_string()))?;
+        let builder = self.shards(OUTBOX, count, parts.clone())?;
+        match sweeper {
+            Some(sweeper) => builder.daemon(RETENTION, sweeper),
+            None => Ok(builder),
+        }
+    }
+
+    /// Reads events on one node at a time: the daemon `subscription-NAME`.
+    pub fn subscription(self, subscription: &Subscription) -> Result<Self, ClusterError> {
+        self.daemon(&format!("subscription-{}", subscription.name()), subscription.clone())
+    }
+}
