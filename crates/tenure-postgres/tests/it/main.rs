@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 mod checkpoints;
+mod cluster_suite;
 mod connections;
 mod event_races;
 mod event_suite;

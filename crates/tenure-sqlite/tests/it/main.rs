@@ -11,6 +11,7 @@ mod backend;
 mod checkpoints;
 mod child;
 mod clock;
+mod cluster_conformance;
 mod enqueue;
 mod event_conformance;
 mod event_read;
