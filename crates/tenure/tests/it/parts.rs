@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use tenure::core::contract::{OutboxStore, Sink};
 use tenure::core::outbox::{Body, Limits, Message, NewMessage};
 use tenure::{
-    Acquired, Database, Depot, Lease, LeaseSettings, Leases, Left, Mandate, OpenOptions, Part, RelayError,
-    RelaySettings, Stop, Verdict, local_node,
+    Acquired, Database, Depot, Lease, LeaseSettings, Leases, Left, Mandate, OpenOptions, Part, Relay,
+    RelayError, RelaySettings, Stop, Verdict, local_node,
 };
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -152,6 +152,7 @@ pub(crate) fn quick(part: Option<Part>) -> RelaySettings {
 }
 
 pub(crate) struct Running {
+    relay: Relay,
     pub(crate) stop: Stop,
     pub(crate) task: JoinHandle<Result<Left, RelayError>>,
 }
@@ -160,8 +161,8 @@ pub(crate) fn run(depot: &Depot, sink: &Arc<Notebook>, settings: RelaySettings, 
     let node = local_node(Some("n")).unwrap().name;
     let relay = depot.relay(sink.clone(), node, settings).unwrap();
     let stop = Stop::new();
-    let theirs = stop.clone();
-    Running { stop, task: tokio::spawn(async move { relay.run_under(&mandate, &theirs).await }) }
+    let (theirs, running) = (stop.clone(), relay.clone());
+    Running { relay, stop, task: tokio::spawn(async move { running.run_under(&mandate, &theirs).await }) }
 }
 
 impl Running {
@@ -175,7 +176,7 @@ impl Running {
 async fn four_parts_deliver_everything_once_and_in_order(database: Database) {
     let registrar = Registrar::new(&database);
     let expected = fill(&*database.outbox(), 30, 20).await;
-    let sink = Notebook::new(Duration::ZERO);
+    let sink = Notebook::new(Duration::from_millis(1));
     let mut running = Vec::new();
     for part in Part::all(4).unwrap() {
         // Depots of their own, as in four processes.
@@ -185,6 +186,7 @@ async fn four_parts_deliver_everything_once_and_in_order(database: Database) {
     }
     until_pending(&database, 0).await;
     for (running, _lease) in running {
+        assert!(running.relay.status().delivered > 0, "each part has something");
         assert!(matches!(running.ends().await, Left::Stopped));
     }
     assert_eq!(sink.by_source(), expected);
