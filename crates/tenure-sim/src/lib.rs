@@ -50,7 +50,8 @@ pub fn run_cluster(seed: u64) -> Result<Report, Failure> {
 /// Runs the chaos of one seed with one rule switched off.
 pub fn run_without(rule: Rule, seed: u64) -> Result<Report, Failure> {
     // The rules of a cluster matter in its world alone; the others are to be noticed where they are kept.
-    let chaos = if is_of_cluster(rule) { scenarios::chaos::cluster } else { scenarios::chaos::without_cluster };
+    let chaos =
+        if is_of_cluster(rule) { scenarios::chaos::cluster } else { scenarios::chaos::without_cluster };
     without(rule, || chaos(seed)).map_err(|failure| Failure { rule: Some(rule), ..failure })
 }
 

@@ -237,3 +237,33 @@ impl Coordinator {
         &self.daemons
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::{DaemonSpec, LEADER_LEASE};
+    use crate::lease::LeaseName;
+
+    #[test]
+    fn before_its_first_look_a_leader_orders_nothing() {
+        let now = Monotonic::from_origin(Duration::ZERO);
+        let mut coordinator = Coordinator::new(ClusterSettings::default(), now);
+        let spec = DaemonSpec::new(DaemonName::new("d").unwrap());
+        coordinator.read(vec![Daemon {
+            state: DaemonState::Active,
+            place: Some((NodeName::new("a").unwrap(), Term::FIRST)),
+            generation: Some(Term::FIRST),
+            ..Daemon::new(spec, StoreTime::from_micros(0))
+        }]);
+        let fence = Fence { lease: LeaseName::new(LEADER_LEASE).unwrap(), term: Term::FIRST };
+        assert_eq!(coordinator.next_order(&fence, now), None, "it does not know who is there");
+        let nobody = ClusterLook {
+            now: StoreTime::from_micros(1),
+            revision: Revision::default(),
+            leader: None,
+            nodes: Vec::new(),
+        };
+        coordinator.looked(&nobody, now);
+        assert!(coordinator.next_order(&fence, now).is_some(), "now it knows that nobody is");
+    }
+}

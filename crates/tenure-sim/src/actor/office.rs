@@ -4,8 +4,8 @@ use tenure_core::id::Unique;
 use tenure_core::lease::{Flag, Grant, Incumbent, LeaseSettings, Loss, Renew, Step, Term};
 use tenure_core::time::Monotonic;
 
-use super::{FAR, Patience};
 use super::turn::{Purpose, Turn};
+use super::{FAR, Patience};
 use crate::world::message::{Answer, Request};
 
 /// One holding of the lease.

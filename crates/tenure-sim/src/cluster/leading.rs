@@ -51,9 +51,6 @@ impl Leading {
             work.calls.push((Call::Read(after), Why::Read(self.fence.term), Some(self.patience)));
         }
         if let Some(order) = self.coordinator.next_order(&self.fence, work.now) {
-            if let Order::Place { placements, .. } = &order {
-                work.notes.push(format!("orders {placements:?}"));
-            }
             let order = Arc::new(order);
             let why = Why::Placed(self.fence.term, order.clone());
             work.calls.push((Call::Apply(order), why, Some(self.patience)));

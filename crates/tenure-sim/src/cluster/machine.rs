@@ -44,7 +44,10 @@ pub(super) struct Machine {
 pub(super) enum Condition {
     Up,
     /// Stopped, with writes half done perhaps; what reaches it waits.
-    Paused { half_done: Vec<Call>, backlog: Vec<Event> },
+    Paused {
+        half_done: Vec<Call>,
+        backlog: Vec<Event>,
+    },
     Down,
 }
 

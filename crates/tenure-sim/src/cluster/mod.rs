@@ -42,6 +42,7 @@ use tenure_core::time::StoreTime;
 
 pub(crate) use direct::Trap;
 use machine::Machine;
+pub(crate) use message::Call;
 use message::{Envelope, Reply};
 use store::Store;
 pub use tally::ClusterTally;
@@ -54,20 +55,46 @@ use crate::plan::{ClusterPlan, Manners};
 use crate::report::Failure;
 use crate::trace::Trace;
 
+/// How often it is looked at what runs although nothing was started.
+const LOOK: Duration = Duration::from_millis(500);
+
 /// What waits in the queue.
 #[derive(Debug, Clone)]
 enum Event {
-    Wake { node: usize, life: u64 },
+    Wake {
+        node: usize,
+        life: u64,
+    },
     Arrive(Box<Envelope>),
-    Answer { node: usize, life: u64, number: u64, reply: Option<Box<Reply>> },
-    SessionEnded { node: usize, life: u64, session: Unique },
-    Idle { session: Unique, owner: usize },
-    EndSessions { node: usize, life: u64 },
+    Answer {
+        node: usize,
+        life: u64,
+        number: u64,
+        reply: Option<Box<Reply>>,
+    },
+    SessionEnded {
+        node: usize,
+        life: u64,
+        session: Unique,
+    },
+    Idle {
+        session: Unique,
+        owner: usize,
+    },
+    EndSessions {
+        node: usize,
+        life: u64,
+    },
     Resume(usize),
     Restart(usize),
     /// A process that was to leave and has not is killed.
-    Kill { node: usize, life: u64 },
-    Stop { node: usize },
+    Kill {
+        node: usize,
+        life: u64,
+    },
+    Stop {
+        node: usize,
+    },
     Weather(usize),
     Trouble,
     Operators,
@@ -89,6 +116,8 @@ pub(crate) struct ClusterWorld {
     stormy: bool,
     traps: Vec<Trap>,
     runners: Vec<Runner>,
+    /// The starts there were, and when, at the last look at what runs.
+    looked: (u64, StoreTime),
     pub(crate) tally: ClusterTally,
     oracle: Oracle,
     trace: Trace,
@@ -110,6 +139,7 @@ impl ClusterWorld {
             stormy: plan.trouble.is_some(),
             traps: Vec::new(),
             runners: Vec::new(),
+            looked: (0, EPOCH),
             tally: ClusterTally::default(),
             oracle: Oracle::of_cluster(),
             trace: Trace::new(),
@@ -153,10 +183,8 @@ impl ClusterWorld {
         let ((at, _), event) = entry.remove_entry();
         self.now = at;
         self.tally.steps += 1;
-        // What arrives at the store starts no copy, and makes nobody believe.
-        let moved = !matches!(event, Event::Arrive(_) | Event::Idle { .. } | Event::EndSessions { .. });
         self.happen(event);
-        self.look(moved)?;
+        self.look()?;
         Ok(true)
     }
 
@@ -181,9 +209,12 @@ impl ClusterWorld {
     }
 
     /// Shows the step to the oracle.
-    fn look(&mut self, moved: bool) -> Result<(), Failure> {
+    fn look(&mut self) -> Result<(), Failure> {
         self.runners.clear();
-        if moved {
+        // Belief ends by itself and begins with a start: between two starts it is enough to look now and then.
+        let moves = self.machines.iter().map(|machine| machine.process.moves()).sum();
+        if self.looked.0 != moves || self.looked.1.until(self.now) >= LOOK {
+            self.looked = (moves, self.now);
             for (node, machine) in self.machines.iter().enumerate() {
                 machine.runners(node, self.now, &mut self.runners);
             }

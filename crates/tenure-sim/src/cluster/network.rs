@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tenure_core::cluster::Order;
 use tenure_core::id::Unique;
 
 use super::message::{Call, Envelope, Reply, Why};
@@ -117,6 +118,25 @@ impl ClusterWorld {
         self.spread_news();
     }
 
+    fn note_order(&mut self, node: usize, order: &Order, reply: &Reply) {
+        let Reply::Applied(answer) = reply else { return };
+        match order {
+            Order::Register { fence, .. } => {
+                self.note_store(format_args!("n{node} registers, {fence}: {answer:?}"))
+            }
+            Order::Place { fence, placements, .. } => {
+                self.note_store(format_args!("n{node} places, {fence}: {placements:?}: {answer:?}"));
+            }
+            Order::Acknowledge { daemons, .. } => {
+                self.note_store(format_args!("n{node} acknowledges {daemons:?}: {answer:?}"));
+            }
+            Order::Confirm { daemons, .. } => {
+                self.note_store(format_args!("n{node} confirms {daemons:?}: {answer:?}"));
+            }
+            _ => self.note_store(format_args!("n{node} {order:?}: {answer:?}")),
+        }
+    }
+
     fn note_arrival(&mut self, node: usize, call: &Call, reply: Option<&Reply>) {
         let Some(reply) = reply else { return };
         match call {
@@ -126,7 +146,7 @@ impl ClusterWorld {
             Call::Lease(Request::Release(grant)) => {
                 self.note_store(format_args!("release of {} term {} by n{node}", grant.name, grant.term));
             }
-            Call::Apply(order) => self.note_store(format_args!("n{node} {order:?}: {reply:?}")),
+            Call::Apply(order) => self.note_order(node, order, reply),
             _ => {}
         }
     }

@@ -46,6 +46,8 @@ pub(super) struct Office {
     leaving: bool,
     /// The driver has noticed that the lease is over.
     pub(super) out: bool,
+    /// Counts what may make two copies run at once.
+    pub(super) moves: u64,
     patience: Duration,
 }
 
@@ -74,6 +76,7 @@ impl Office {
             pause,
             leaving: false,
             out: false,
+            moves: 0,
             patience,
         }
     }
@@ -107,11 +110,7 @@ impl Office {
     }
 
     fn say_leaving(&self, work: &mut Work<'_>) {
-        self.say(
-            Said::Leaving,
-            Order::Leave { fence: self.fence.clone(), node: self.node.clone() },
-            work,
-        );
+        self.say(Said::Leaving, Order::Leave { fence: self.fence.clone(), node: self.node.clone() }, work);
     }
 
     /// Whether the node has left, and nothing runs any more.
@@ -123,6 +122,7 @@ impl Office {
     pub(super) fn out_of_office(&mut self, now: Monotonic) {
         if !self.out {
             self.out = true;
+            self.moves += 1;
             self.host.out_of_office(now);
         }
     }
@@ -180,6 +180,7 @@ impl Office {
             }
             Action::Start { daemon, generation } => {
                 work.notes.push(format!("starts {daemon}, generation {generation}"));
+                self.moves += 1;
                 let spec = self.specs.get(&daemon).cloned();
                 let spec = spec.unwrap_or_else(|| Arc::new(DaemonSpec::new(daemon.clone())));
                 copies.insert((daemon, generation), Copy::start(spec, manners, now, work.rng));

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use tenure_core::cluster::{
-    Agents, Answer, ClusterLook, ClusterSettings, DaemonName, LEADER_LEASE, Member, Order, Revision, node_lease,
+    Agents, Answer, ClusterLook, ClusterSettings, DaemonName, LEADER_LEASE, Member, Order, Revision,
+    node_lease,
 };
 use tenure_core::id::{Node, NodeName, Unique};
 use tenure_core::lease::{LeaseName, Term};
@@ -44,11 +45,16 @@ impl<'a> Work<'a> {
     }
 
     /// Gives the drivers of leases a turn, and takes over what they want asked.
-    pub(super) fn turn<T>(&mut self, why: impl Fn(Purpose) -> Why, act: impl FnOnce(&mut Turn<'_>) -> T) -> T {
+    pub(super) fn turn<T>(
+        &mut self,
+        why: impl Fn(Purpose) -> Why,
+        act: impl FnOnce(&mut Turn<'_>) -> T,
+    ) -> T {
         let mut turn = Turn::new(self.now, self.rng);
         let done = act(&mut turn);
         let Turn { asks, .. } = turn;
-        self.calls.extend(asks.into_iter().map(|ask| (Call::Lease(ask.request), why(ask.purpose), ask.patience)));
+        self.calls
+            .extend(asks.into_iter().map(|ask| (Call::Lease(ask.request), why(ask.purpose), ask.patience)));
         done
     }
 }
@@ -121,7 +127,14 @@ impl Process {
     /// Whether the copies of this process may act: it trusts the lease under which they were started, and the driver has
     /// not found that it is over. One that found it and told them nothing lets them act.
     pub(super) fn may_act(&self, now: Monotonic) -> bool {
-        self.office.as_ref().is_some_and(|office| office.out || self.seat.belief(now) == Some(office.fence.term))
+        self.office
+            .as_ref()
+            .is_some_and(|office| office.out || self.seat.belief(now) == Some(office.fence.term))
+    }
+
+    /// Counts what may make two copies run at once.
+    pub(super) fn moves(&self) -> u64 {
+        self.office.as_ref().map_or(0, |office| office.moves)
     }
 
     pub(super) fn leads(&self, now: Monotonic) -> Option<Term> {
@@ -205,10 +218,8 @@ impl Process {
     fn drive_leases(&mut self, work: &mut Work<'_>) -> Monotonic {
         let (patience, live) = (self.patience(), self.session.live());
         let (seat, node) = (&mut self.seat, &self.node);
-        let (mut wake, loss) = work.turn(
-            |purpose| Why::Lease(Which::Seat, purpose),
-            |turn| seat.drive(node, live, patience, turn),
-        );
+        let (mut wake, loss) = work
+            .turn(|purpose| Why::Lease(Which::Seat, purpose), |turn| seat.drive(node, live, patience, turn));
         if let Some(loss) = loss {
             work.notes.push(format!("has lost its node's lease: {loss}"));
             work.seat_lost = Some(loss.to_string());
@@ -371,7 +382,13 @@ impl Process {
         }
     }
 
-    fn lease_answered(&mut self, which: Which, purpose: Purpose, answer: Option<LeaseAnswer>, work: &mut Work<'_>) {
+    fn lease_answered(
+        &mut self,
+        which: Which,
+        purpose: Purpose,
+        answer: Option<LeaseAnswer>,
+        work: &mut Work<'_>,
+    ) {
         let live = self.session.live();
         let chair = match which {
             Which::Seat => Some(&mut self.seat),
@@ -379,10 +396,8 @@ impl Process {
             Which::Grave(number) => self.grave.as_mut().and_then(|grave| grave.chair(number)),
         };
         let Some(chair) = chair else { return };
-        let granted = work.turn(
-            |purpose| Why::Lease(which, purpose),
-            |turn| chair.answered(purpose, answer, live, turn),
-        );
+        let granted = work
+            .turn(|purpose| Why::Lease(which, purpose), |turn| chair.answered(purpose, answer, live, turn));
         let Some(fence) = granted else { return };
         let (settings, patience) = ((*self.settings).clone(), self.patience().call);
         match which {
@@ -392,7 +407,8 @@ impl Process {
                 office.register(self.member(), self.declares(), work);
                 self.office = Some(office);
                 if self.plan.leads && self.election.is_none() {
-                    let mut election = Chair::new(valid(LeaseName::new(LEADER_LEASE)), self.settings.election.clone());
+                    let mut election =
+                        Chair::new(valid(LeaseName::new(LEADER_LEASE)), self.settings.election.clone());
                     work.turn(|purpose| Why::Lease(Which::Election, purpose), |turn| election.contend(turn));
                     self.election = Some(election);
                 }
@@ -426,7 +442,8 @@ impl Process {
     ) {
         let in_motion = self.leading.as_ref().is_some_and(Leading::in_motion);
         let (member, declares) = (self.member(), self.declares());
-        let Some(office) = self.office.as_mut().filter(|office| office.fence.term == term && !office.out) else {
+        let Some(office) = self.office.as_mut().filter(|office| office.fence.term == term && !office.out)
+        else {
             return;
         };
         if office.looked(look.clone(), started, in_motion, work) {

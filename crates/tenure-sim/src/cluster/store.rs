@@ -39,8 +39,7 @@ impl Store {
             Call::Read(cursor) => Reply::Rows(self.tables.daemons_after(cursor, PAGE)),
             Call::Apply(order) => Reply::Applied(self.apply(order, now)),
             Call::Effect(daemon, fence) => {
-                let accepted =
-                    decide::check(self.leases.get(&fence.lease), fence, now) == FenceCheck::Holds;
+                let accepted = decide::check(self.leases.get(&fence.lease), fence, now) == FenceCheck::Holds;
                 let (daemon, generation) = (daemon.clone(), fence.term);
                 self.fact(ClusterFact::Effect { daemon, generation, accepted });
                 Reply::Noted
@@ -107,10 +106,8 @@ impl Store {
         let before = self.daemons();
         let nodes = self.nodes(now);
         let places = before.values().filter_map(|daemon| daemon.place.clone());
-        let living = places
-            .chain(nodes.iter().cloned())
-            .filter(|(node, term)| self.holds(node, *term, now))
-            .collect();
+        let living =
+            places.chain(nodes.iter().cloned()).filter(|(node, term)| self.holds(node, *term, now)).collect();
         let leaving = look.nodes.iter().map(|standing| &standing.member).filter(|member| member.leaving);
         let leaving = leaving.map(|member| member.node.name.clone()).collect();
         let (answer, history) = self.tables.apply(order, &mut self.leases, &BTreeSet::new(), now);

@@ -104,8 +104,12 @@ impl ClusterTally {
         let taken = verdicts.iter().filter(|verdict| verdict.is_taken()).count() as u64;
         let not = verdicts.len() as u64 - taken;
         match &*ordered.order {
-            Order::Acknowledge { .. } => (self.acknowledged, self.stale) = (self.acknowledged + taken, self.stale + not),
-            Order::Confirm { .. } => (self.confirmed, self.stale) = (self.confirmed + taken, self.stale + not),
+            Order::Acknowledge { .. } => {
+                (self.acknowledged, self.stale) = (self.acknowledged + taken, self.stale + not)
+            }
+            Order::Confirm { .. } => {
+                (self.confirmed, self.stale) = (self.confirmed + taken, self.stale + not)
+            }
             Order::Fail { .. } => (self.failed, self.stale) = (self.failed + taken, self.stale + not),
             Order::Place { placements, .. } => {
                 self.refused += not;

@@ -77,7 +77,8 @@ impl ClusterWorld {
     fn draw(&mut self, kind: usize, node: usize) -> ClusterBlow {
         let rng = &mut self.rng;
         let mut span = |from: u64, to: u64| Duration::from_micros(rng.u64(from * 1000..to * 1000));
-        let (short, long, longer, down) = (span(100, 2500), span(1000, 15_000), span(2000, 60_000), span(50, 9000));
+        let (short, long, longer, down) =
+            (span(100, 2500), span(1000, 15_000), span(2000, 60_000), span(50, 9000));
         let pause = span(1000, 6000);
         let coin = rng.bool();
         match kind {
@@ -87,7 +88,7 @@ impl ClusterWorld {
             3 => ClusterBlow::BreakSession { node, told: coin },
             4 => ClusterBlow::RestartStore,
             5 => ClusterBlow::DeleteRow(node),
-            6 if coin => ClusterBlow::Busy { node, office: long, lead: short },
+            6 if coin => ClusterBlow::Busy { node, office: longer, lead: short },
             6 => ClusterBlow::Busy { node, office: short, lead: longer },
             7 => ClusterBlow::Resign(node),
             8 => ClusterBlow::Leave { node, down_for: down },
@@ -167,10 +168,11 @@ impl ClusterWorld {
     pub(super) fn visit_operators(&mut self) {
         let Some(operators) = self.plan.operators.filter(|_| self.stormy) else { return };
         let names: Vec<DaemonName> = self.store.daemons().into_keys().collect();
-        let daemon = self.rng.choice(names);
+        let daemon = self.rng.choice(&names).cloned();
         let deadlines = self.settings.deadlines();
         let order = if self.rng.u32(0..1000) < operators.divide {
-            let layout = if self.rng.bool() { 4 } else { 6 };
+            let known = names.iter().any(|name| name.as_str().ends_with("-of-4"));
+            let layout = if known { 6 } else { 4 };
             Some(Order::Declare { specs: parts(layout), deadlines })
         } else {
             match (self.rng.u32(0..9), daemon) {

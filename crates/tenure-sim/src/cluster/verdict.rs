@@ -14,7 +14,10 @@ impl ClusterWorld {
             let here = living.iter().any(|member| member.node.name == machine.name);
             let up = !matches!(machine.condition, Condition::Down);
             if here != up {
-                return Err(format!("{}: its process is up: {up}; it counts as living: {here}", machine.name));
+                return Err(format!(
+                    "{}: its process is up: {up}; it counts as living: {here}",
+                    machine.name
+                ));
             }
         }
         let look = self.store.tables.look(&self.store.leases, self.now);
@@ -40,7 +43,9 @@ impl ClusterWorld {
                 _ => wrong("it is not to run, or cannot"),
             };
         }
-        if daemon.state == DaemonState::Unassigned && able.all(|member| daemon.avoids(&member.node.name, self.now)) {
+        if daemon.state == DaemonState::Unassigned
+            && able.all(|member| daemon.avoids(&member.node.name, self.now))
+        {
             return Ok(());
         }
         if daemon.state != DaemonState::Active {
@@ -52,7 +57,11 @@ impl ClusterWorld {
                 let there = placed.is_some_and(|(name, term)| {
                     *name == self.machines[node].name && self.seat(node) == Some(*term)
                 });
-                if there && daemon.generation == Some(generation) { Ok(()) } else { wrong("it runs elsewhere") }
+                if there && daemon.generation == Some(generation) {
+                    Ok(())
+                } else {
+                    wrong("it runs elsewhere")
+                }
             }
             None => wrong("no copy runs, or several do"),
         }
@@ -62,7 +71,8 @@ impl ClusterWorld {
         &self,
         daemons: &std::collections::BTreeMap<DaemonName, Daemon>,
     ) -> Result<(), String> {
-        let copies = self.machines.iter().filter(|machine| machine.is_up()).flat_map(|m| m.process.copies.keys());
+        let copies =
+            self.machines.iter().filter(|machine| machine.is_up()).flat_map(|m| m.process.copies.keys());
         for (name, generation) in copies {
             let known = daemons.get(name).filter(|daemon| daemon.state == DaemonState::Active);
             if known.and_then(|daemon| daemon.generation) != Some(*generation) {

@@ -23,8 +23,12 @@ impl Invariant for HeartbeatNeverStarved {
         for fact in moment.facts {
             match fact {
                 Fact::Cluster(ClusterFact::Kept { node_ttl, .. }) => self.ttl = *node_ttl,
-                Fact::Cluster(ClusterFact::SeatLost { node, fair_for, loss }) if *fair_for > self.ttl + SLACK => {
-                    return Err(format!("n{node} lost its lease ({loss}); nothing befell it for {fair_for:?}"));
+                Fact::Cluster(ClusterFact::SeatLost { node, fair_for, loss })
+                    if *fair_for > self.ttl + SLACK =>
+                {
+                    return Err(format!(
+                        "n{node} lost its lease ({loss}); nothing befell it for {fair_for:?}"
+                    ));
                 }
                 _ => {}
             }

@@ -33,7 +33,8 @@ impl Invariant for NoLiveNodeLost {
 fn nothing_taken(ordered: &Ordered) -> Result<(), String> {
     for before in ordered.before.values().filter(|before| before.place.is_some()) {
         let after = ordered.after.get(before.name());
-        let kept = after.is_some_and(|after| after.place == before.place && after.generation == before.generation);
+        let kept =
+            after.is_some_and(|after| after.place == before.place && after.generation == before.generation);
         let may = match before.state {
             DaemonState::Unassigned => true,
             DaemonState::Active => false,

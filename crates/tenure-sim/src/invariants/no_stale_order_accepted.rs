@@ -33,7 +33,9 @@ impl Invariant for NoStaleOrderAccepted {
                         && self.newest.get(&fence.lease) != Some(&fence.term)
                     {
                         let newest = self.newest.get(&fence.lease);
-                        return Err(format!("an order under {fence} was taken; the newest term is {newest:?}"));
+                        return Err(format!(
+                            "an order under {fence} was taken; the newest term is {newest:?}"
+                        ));
                     }
                 }
                 _ => {}

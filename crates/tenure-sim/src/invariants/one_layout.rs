@@ -25,7 +25,8 @@ impl Invariant for OneLayout {
             let Fact::Cluster(ClusterFact::Ordered(ordered)) = fact else { continue };
             for before in ordered.before.values().filter(|before| before.state == DaemonState::Revoking) {
                 let after = ordered.after.get(before.name());
-                if after.is_none_or(|after| after.place != before.place || after.generation != before.generation)
+                if after
+                    .is_none_or(|after| after.place != before.place || after.generation != before.generation)
                     && ordered.lives(before)
                     && ordered.is_late(before)
                     && let Some(generation) = before.generation

@@ -34,9 +34,10 @@ impl Invariant for PauseSurvives {
                     for after in ordered.after.values() {
                         let before = ordered.before.get(after.name());
                         let paused = before.is_some_and(|before| before.paused_by.is_some());
-                        let begins = before.is_some_and(|before| {
-                            before.generation != after.generation || before.state != after.state
-                        }) && matches!(after.state, DaemonState::Assigning | DaemonState::Active);
+                        let begins =
+                            before.is_some_and(|before| {
+                                before.generation != after.generation || before.state != after.state
+                            }) && matches!(after.state, DaemonState::Assigning | DaemonState::Active);
                         if paused && begins {
                             return Err(format!("it is paused, and begins to run: {after:?}"));
                         }

@@ -43,7 +43,12 @@ impl Invariant for PlanMovesBounded {
 
 impl PlanMovesBounded {
     fn ordered(&mut self, ordered: &Ordered) -> Result<(), String> {
-        if ordered.living != self.nodes || !matches!(*ordered.order, Order::Place { .. } | Order::Acknowledge { .. } | Order::Confirm { .. }) {
+        if ordered.living != self.nodes
+            || !matches!(
+                *ordered.order,
+                Order::Place { .. } | Order::Acknowledge { .. } | Order::Confirm { .. }
+            )
+        {
             self.nodes.clone_from(&ordered.living);
             self.spreads.clear();
         }
@@ -87,7 +92,10 @@ impl PlanMovesBounded {
             if *spreads > SPREADS {
                 return Err(format!("{name} is moved again and again to even the load: {after:?}"));
             }
-        } else if !ordered.leaves(before) && after.pinned_to.is_none() && !after.reason.contains("cannot run it") {
+        } else if !ordered.leaves(before)
+            && after.pinned_to.is_none()
+            && !after.reason.contains("cannot run it")
+        {
             return Err(format!("{name} is told to stop, and nothing asks for it: {after:?}"));
         }
         *self.causes.entry(name.clone()).or_default() += 1;

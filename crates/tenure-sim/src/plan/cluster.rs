@@ -78,6 +78,21 @@ pub(crate) struct Operators {
     pub(crate) divide: u32,
 }
 
+impl Operators {
+    fn swarm(divided: bool, rng: &mut Rng) -> Option<Self> {
+        let millis = Duration::from_millis;
+        match rng.u32(0..4) {
+            0 => None,
+            // Someone cannot make up their mind: what was ordered for one layout arrives when it is that of the day again.
+            1 if divided => Some(Self { longest_pause: millis(rng.u64(1500..5000)), divide: 900 }),
+            _ => Some(Self {
+                longest_pause: millis(rng.u64(800..12_000)),
+                divide: if divided { rng.u32(0..500) } else { 0 },
+            }),
+        }
+    }
+}
+
 /// The parts of what is divided.
 pub(crate) fn parts(layout: u32) -> Vec<DaemonSpec> {
     let group = || Group { name: "part".to_owned(), layout };
@@ -92,7 +107,8 @@ pub(crate) fn job(number: u64) -> DaemonSpec {
 }
 
 fn daemon(name: String) -> DaemonName {
-    DaemonName::new(name).unwrap_or_else(|error| unreachable!("the simulator's own names are valid: {error:?}"))
+    DaemonName::new(name)
+        .unwrap_or_else(|error| unreachable!("the simulator's own names are valid: {error:?}"))
 }
 
 impl ClusterPlan {
@@ -115,7 +131,8 @@ impl ClusterPlan {
                         _ => {}
                     }
                 }
-                if rng.bool() {
+                // Often there is but one, so that what must be there has nowhere else to go.
+                if rng.u32(0..3) == 0 {
                     member.labels.0.insert("zone".to_owned(), "a".to_owned());
                 }
                 if deploy {
@@ -148,10 +165,7 @@ impl ClusterPlan {
             manners,
             climate: Climate::swarm(&mut rng),
             trouble: Some(ClusterTrouble::swarm(&mut rng)),
-            operators: (rng.u32(0..4) > 0).then(|| Operators {
-                longest_pause: Duration::from_millis(rng.u64(800..12_000)),
-                divide: if divided { rng.u32(0..700) } else { 0 },
-            }),
+            operators: Operators::swarm(divided, &mut rng),
             storm: Duration::from_secs(rng.u64(30..80)),
         }
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use fastrand::Rng;
 use tenure_core::lease::{LeaseSettings, PresenceSettings};
 
-pub(crate) use cluster::{BLOWS, ClusterPlan, ClusterTrouble, Manners, MemberPlan, Operators, job, parts};
+pub(crate) use cluster::{BLOWS, ClusterPlan, Manners, MemberPlan, job, parts};
 pub(crate) use events::{EventsPlan, SubscriptionPlan, Writing};
 pub(crate) use outbox::{OutboxPlan, RelayPlan, Traffic, Wakeups};
 

@@ -34,7 +34,6 @@ pub(super) fn run(seed: u64) -> Result<(ClusterTally, u64), Failure> {
         world.run_until("the_daemons_of_the_dead_find_a_place", bound, ClusterWorld::is_settled)?;
     }
     stands_still(&mut world, settings.settle * 4 + bound)?;
-    world.run_until("every_daemon_keeps_its_place", Duration::ZERO, ClusterWorld::is_settled)?;
     Ok((world.tally, world.trace_hash()))
 }
 
@@ -44,7 +43,7 @@ fn stands_still(world: &mut ClusterWorld, at_most: Duration) -> Result<(), Failu
     loop {
         let before = world.revision();
         world.run_for(STILL)?;
-        if world.revision() == before {
+        if world.revision() == before && world.is_settled().is_ok() {
             return Ok(());
         }
         world.expect("nothing_moves_any_more", world.time() < until, || {
