@@ -118,12 +118,14 @@ impl Machine {
         }
         let may_act = self.process.may_act(self.clock(now));
         let sighted_for = self.sighted_for(now);
+        let stuck = !self.is_up() || self.clock(now) < self.process.office_busy;
         runners.extend(self.process.copies.iter().map(|((_, generation), copy)| Runner {
             node,
             spec: copy.spec.clone(),
             generation: *generation,
             believes: may_act && copy.told < Told::Over,
             stopping: copy.told == Told::ToStop,
+            stuck,
             sighted_for,
         }));
     }

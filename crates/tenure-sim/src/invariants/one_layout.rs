@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use tenure_core::cluster::{DaemonName, DaemonState};
+use tenure_core::cluster::DaemonName;
 use tenure_core::lease::Term;
 
 use super::Invariant;
@@ -22,23 +22,15 @@ impl Invariant for OneLayout {
 
     fn check(&mut self, moment: &Moment<'_>) -> Result<(), String> {
         for fact in moment.facts {
-            let Fact::Cluster(ClusterFact::Ordered(ordered)) = fact else { continue };
-            for before in ordered.before.values().filter(|before| before.state == DaemonState::Revoking) {
-                let after = ordered.after.get(before.name());
-                if after
-                    .is_none_or(|after| after.place != before.place || after.generation != before.generation)
-                    && ordered.lives(before)
-                    && ordered.is_late(before)
-                    && let Some(generation) = before.generation
-                {
-                    self.forced.insert((before.name().clone(), generation));
-                }
+            if let Fact::Cluster(ClusterFact::Ordered(ordered)) = fact {
+                self.forced.extend(ordered.forced());
             }
         }
         let parts = moment.runners.iter().filter(|runner| {
             runner.believes
                 && runner.spec.group.is_some()
-                && (runner.stopping || !self.forced.contains(&(runner.spec.name.clone(), runner.generation)))
+                && (!runner.may_not_know()
+                    || !self.forced.contains(&(runner.spec.name.clone(), runner.generation)))
         });
         let parts: Vec<_> = parts.collect();
         for (at, one) in parts.iter().enumerate() {

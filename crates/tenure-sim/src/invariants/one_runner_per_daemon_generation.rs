@@ -1,13 +1,13 @@
 //! At no true moment do two copies of a daemon believe that they may run, as long as clocks drift no more than documented;
 //! and no process ever runs two generations of one daemon at once, told or not.
 //!
-//! One overlap is the documented price: a node that goes on renewing its lease and sees nothing of what the store says is
-//! told to stop, does not, and loses the daemon by force when the time to stop is over. Its copy runs on until the node
-//! sees; the fence refuses what it writes. A copy that had heard of it has no such excuse.
+//! One overlap is the documented price: a node that holds its lease and sees nothing of what the store says, or has no turn
+//! to act on it, is told to stop, does not, and loses the daemon by force when the time to stop is over. Its copy is there
+//! until the node sees; the fence refuses what it writes. A copy that had heard of it has no such excuse.
 
 use std::collections::BTreeSet;
 
-use tenure_core::cluster::{DaemonName, DaemonState};
+use tenure_core::cluster::DaemonName;
 use tenure_core::lease::Term;
 
 use super::Invariant;
@@ -27,15 +27,8 @@ impl Invariant for OneRunnerPerDaemonGeneration {
 
     fn check(&mut self, moment: &Moment<'_>) -> Result<(), String> {
         for fact in moment.facts {
-            let Fact::Cluster(ClusterFact::Ordered(ordered)) = fact else { continue };
-            for (before, _) in ordered.granted() {
-                if let Some(before) = before.filter(|before| before.state == DaemonState::Revoking)
-                    && ordered.lives(before)
-                    && ordered.is_late(before)
-                    && let Some(generation) = before.generation
-                {
-                    self.forced.insert((before.name().clone(), generation));
-                }
+            if let Fact::Cluster(ClusterFact::Ordered(ordered)) = fact {
+                self.forced.extend(ordered.forced());
             }
         }
         for (at, one) in moment.runners.iter().enumerate() {
@@ -53,7 +46,7 @@ impl Invariant for OneRunnerPerDaemonGeneration {
                     return Err(what());
                 }
                 let counts = |runner: &crate::oracle::Runner| {
-                    let excused = !runner.stopping
+                    let excused = runner.may_not_know()
                         && self.forced.contains(&(runner.spec.name.clone(), runner.generation));
                     runner.believes && !excused
                 };

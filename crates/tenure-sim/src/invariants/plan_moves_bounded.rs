@@ -43,12 +43,7 @@ impl Invariant for PlanMovesBounded {
 
 impl PlanMovesBounded {
     fn ordered(&mut self, ordered: &Ordered) -> Result<(), String> {
-        if ordered.living != self.nodes
-            || !matches!(
-                *ordered.order,
-                Order::Place { .. } | Order::Acknowledge { .. } | Order::Confirm { .. }
-            )
-        {
+        if ordered.living != self.nodes || is_change(ordered) {
             self.nodes.clone_from(&ordered.living);
             self.spreads.clear();
         }
@@ -92,15 +87,29 @@ impl PlanMovesBounded {
             if *spreads > SPREADS {
                 return Err(format!("{name} is moved again and again to even the load: {after:?}"));
             }
-        } else if !ordered.leaves(before)
-            && after.pinned_to.is_none()
-            && !after.reason.contains("cannot run it")
-        {
+        } else if !ordered.leaves(before) && !is_asked_for(after) {
             return Err(format!("{name} is told to stop, and nothing asks for it: {after:?}"));
         }
         *self.causes.entry(name.clone()).or_default() += 1;
         Ok(())
     }
+}
+
+/// Whether an order changes what there is to be spread, and does not merely spread it.
+fn is_change(ordered: &Ordered) -> bool {
+    match &*ordered.order {
+        Order::Acknowledge { .. } | Order::Confirm { .. } => false,
+        Order::Place { .. } => ordered.before.values().any(|before| {
+            let after = ordered.after.get(before.name());
+            after.is_none_or(|after| is_taken(before, after) || after.generation != before.generation)
+        }),
+        _ => true,
+    }
+}
+
+/// Whether an operator wants it elsewhere, or did when the leader last read the row; or its node cannot run it any more.
+fn is_asked_for(daemon: &Daemon) -> bool {
+    daemon.reason.contains("an operator wants it") || daemon.reason.contains("cannot run it any more")
 }
 
 fn is_spread(daemon: &Daemon) -> bool {

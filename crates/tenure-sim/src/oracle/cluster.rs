@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::cluster::{Answer, Daemon, DaemonName, DaemonSpec, Order};
+use tenure_core::cluster::{Answer, Daemon, DaemonName, DaemonSpec, DaemonState, Order};
 use tenure_core::id::NodeName;
 use tenure_core::lease::{LeaseName, Term};
 use tenure_core::time::StoreTime;
@@ -83,6 +83,19 @@ impl Ordered {
         })
     }
 
+    /// What was taken by force from a node that lived and had not stopped it in time, with its generation.
+    pub fn forced(&self) -> impl Iterator<Item = (DaemonName, Term)> {
+        self.before.values().filter_map(|before| {
+            let after = self.after.get(before.name());
+            let kept = |after: &Daemon| after.place == before.place && after.generation == before.generation;
+            let forced = before.state == DaemonState::Revoking
+                && !after.is_some_and(kept)
+                && self.lives(before)
+                && self.is_late(before);
+            Some((before.name().clone(), before.generation.filter(|_| forced)?))
+        })
+    }
+
     /// Whether the node that a daemon is placed on holds its lease.
     pub fn lives(&self, daemon: &Daemon) -> bool {
         daemon.place.as_ref().is_some_and(|place| self.living.contains(place))
@@ -99,6 +112,14 @@ impl Ordered {
     }
 }
 
+impl Runner {
+    /// Whether what was taken from its node by force may run on for a while: nobody there has heard of it, or nobody could
+    /// act on it.
+    pub fn may_not_know(&self) -> bool {
+        !self.stopping || self.stuck
+    }
+}
+
 /// A copy of a daemon whose code runs.
 #[derive(Debug, Clone)]
 pub struct Runner {
@@ -112,6 +133,8 @@ pub struct Runner {
     pub believes: bool,
     /// Whether it was told to stop.
     pub stopping: bool,
+    /// Whether its process has no turn: what is to stop there is cut off as soon as it has one.
+    pub stuck: bool,
     /// For how long its process could see what the store says.
     pub sighted_for: Duration,
 }
