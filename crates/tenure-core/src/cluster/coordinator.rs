@@ -41,6 +41,8 @@ pub struct Coordinator {
     /// Everything is being read anew: what was found so far.
     anew: Option<BTreeMap<DaemonName, Daemon>>,
     read_all_at: Monotonic,
+    /// It has looked: before that it does not know who is there, and nobody would be.
+    has_looked: bool,
     complete: bool,
     queue: VecDeque<Placement>,
     under_way: bool,
@@ -69,6 +71,7 @@ impl Coordinator {
             cursor: Cursor::default(),
             anew: Some(BTreeMap::new()),
             read_all_at: now.after(READ_ALL),
+            has_looked: false,
             complete: false,
             queue: VecDeque::new(),
             under_way: false,
@@ -104,6 +107,7 @@ impl Coordinator {
         self.changed |= look.revision != self.revision;
         (self.now, self.revision) = (look.now, look.revision);
         self.nodes.clone_from(&look.nodes);
+        self.has_looked = true;
         if now >= self.read_all_at && self.anew.is_none() {
             (self.anew, self.cursor) = (Some(BTreeMap::new()), Cursor::default());
             self.read_all_at = now.after(READ_ALL);
@@ -140,7 +144,7 @@ impl Coordinator {
 
     /// The next order, if there is something to be done and no order is under way.
     pub fn next_order(&mut self, fence: &Fence, now: Monotonic) -> Option<Order> {
-        if self.under_way || !self.complete {
+        if self.under_way || !self.complete || !self.has_looked {
             return None;
         }
         if self.queue.is_empty() && self.is_due(now) {
@@ -237,5 +241,35 @@ impl Coordinator {
     /// The daemons as the leader knows them.
     pub fn daemons(&self) -> &BTreeMap<DaemonName, Daemon> {
         &self.daemons
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::{DaemonSpec, LEADER_LEASE};
+    use crate::lease::LeaseName;
+
+    #[test]
+    fn before_its_first_look_a_leader_orders_nothing() {
+        let now = Monotonic::from_origin(Duration::ZERO);
+        let mut coordinator = Coordinator::new(ClusterSettings::default(), now);
+        let spec = DaemonSpec::new(DaemonName::new("d").unwrap());
+        coordinator.read(vec![Daemon {
+            state: DaemonState::Active,
+            place: Some((NodeName::new("a").unwrap(), Term::FIRST)),
+            generation: Some(Term::FIRST),
+            ..Daemon::new(spec, StoreTime::from_micros(0))
+        }]);
+        let fence = Fence { lease: LeaseName::new(LEADER_LEASE).unwrap(), term: Term::FIRST };
+        assert_eq!(coordinator.next_order(&fence, now), None, "it does not know who is there");
+        let nobody = ClusterLook {
+            now: StoreTime::from_micros(1),
+            revision: Revision::default(),
+            leader: None,
+            nodes: Vec::new(),
+        };
+        coordinator.looked(&nobody, now);
+        assert!(coordinator.next_order(&fence, now).is_some(), "now it knows that nobody is");
     }
 }

@@ -441,6 +441,10 @@ impl Local {
             Phase::Running if revoked => {
                 self.phase = Phase::Stopping { by: wanted.stop_by, told: Told::Nothing };
             }
+            // It had given up by itself before it saw that it is to stop: the leader's deadline counts.
+            Phase::Stopping { by, told } if revoked && wanted.stop_by < *by => {
+                self.phase = Phase::Stopping { by: wanted.stop_by, told: *told };
+            }
             Phase::Running if gives_up => {
                 self.phase = Phase::Stopping { by: now.after(drain), told: Told::Nothing };
             }

@@ -190,3 +190,15 @@ fn a_node_that_leaves_gives_up_what_nobody_asked_for() {
     host.ended(&name("d"), generation(3), &End::Finished, 0.5, at(2010));
     assert_eq!(host.step(at(2010)), [Action::Confirm(asked("d", 3))]);
 }
+
+#[test]
+fn what_a_leaving_node_gave_up_by_itself_is_cut_off_before_the_leader_takes_it() {
+    let mut host = running();
+    host.sees(&[row("d", 3, DaemonState::Active)], at(5));
+    host.leave(at(10));
+    assert_eq!(host.step(at(10)), [Action::Stop { daemon: name("d"), generation: generation(3) }]);
+    // The leader had told it to stop before, and the node sees it only now: ten seconds are left.
+    assert_eq!(host.sees(&[row("d", 3, DaemonState::Revoking)], at(20)), []);
+    assert_eq!(host.step(at(9_019)), []);
+    assert_eq!(host.step(at(9_020)), [Action::Abort { daemon: name("d"), generation: generation(3) }]);
+}

@@ -232,7 +232,7 @@ impl EventsWorld {
                 self.note_store(format_args!("message {id} was refused by an old state"));
             }
         }
-        let moment = Moment { now: self.now, facts: &facts, believers: &[] };
+        let moment = Moment { now: self.now, facts: &facts, believers: &[], runners: &[] };
         self.oracle.judge(&moment).map_err(|violation| self.failure(violation.invariant, violation.message))
     }
 

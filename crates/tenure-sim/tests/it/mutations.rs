@@ -48,4 +48,12 @@ mutations! {
     a_checkpoint_moved_from_anywhere_is_noticed = CheckpointFrom by "checkpoint_never_skips",
     a_step_from_before_a_rewind_is_noticed = CheckpointRewinds by "checkpoint_never_skips",
     an_append_in_two_parts_is_noticed = AppendWhole by "append_atomic",
+    an_order_from_anyone_is_noticed = LeaderFence by "no_stale_order_accepted",
+    a_daemon_taken_from_a_living_node_is_noticed = OwnerOver by "no_live_node_lost",
+    an_acknowledgement_of_another_generation_is_noticed = AcknowledgeByGeneration by "daemon_changed_only_by_generation",
+    a_confirmation_of_another_generation_is_noticed = ConfirmByGeneration by "daemon_changed_only_by_generation",
+    two_layouts_at_once_are_noticed = OneLayout by "one_layout",
+    a_start_before_the_acknowledgement_is_noticed = StartAcknowledged by "one_runner_per_daemon_generation",
+    a_start_before_the_stop_is_noticed = StopBeforeStart by "one_runner_per_daemon_generation",
+    daemons_that_run_out_of_office_are_noticed = StopOutOfOffice by "one_runner_per_daemon_generation",
 }
