@@ -54,7 +54,7 @@ impl Wish {
         let by = which.by.clone().unwrap_or_else(user::name);
         let order = match steering {
             Some(steering) => Order::Steer { daemon: daemon.clone(), steering, by, deadlines },
-            None => Order::Retire { daemons: vec![daemon.clone()], deadlines },
+            None => Order::Retire { daemons: vec![daemon.clone()], by: Some(by), deadlines },
         };
         Ok(Self::Order(daemon, order))
     }

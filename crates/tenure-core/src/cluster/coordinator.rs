@@ -29,6 +29,15 @@ const PLAN_EVERY: Duration = Duration::from_millis(20);
 /// For how long daemons are not spread while nodes come and go all the time, in multiples of the time to settle.
 const RESTLESS_MAX: u32 = 20;
 
+/// What is to be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// After which place.
+    pub after: Cursor,
+    /// The last change that was known when the reading began.
+    known: Revision,
+}
+
 /// What the leader knows.
 #[derive(Debug)]
 pub struct Coordinator {
@@ -54,6 +63,10 @@ pub struct Coordinator {
     restless_until: Monotonic,
     changed: bool,
     planned_at: Option<Monotonic>,
+    /// An order went wrong as a whole: nothing is planned before then.
+    rests_until: Option<Monotonic>,
+    /// An order was answered, and what came of it was not looked at yet.
+    awaits_look: bool,
     /// When, by the store's clock, there may be something to do although nothing changed.
     due_at: Option<StoreTime>,
 }
@@ -82,6 +95,8 @@ impl Coordinator {
             restless_until: now.after(settle),
             changed: true,
             planned_at: None,
+            rests_until: None,
+            awaits_look: false,
             due_at: None,
         }
     }
@@ -107,7 +122,7 @@ impl Coordinator {
         self.changed |= look.revision != self.revision;
         (self.now, self.revision) = (look.now, look.revision);
         self.nodes.clone_from(&look.nodes);
-        self.has_looked = true;
+        (self.has_looked, self.awaits_look) = (true, false);
         if now >= self.read_all_at && self.anew.is_none() {
             (self.anew, self.cursor) = (Some(BTreeMap::new()), Cursor::default());
             self.read_all_at = now.after(READ_ALL);
@@ -115,13 +130,13 @@ impl Coordinator {
     }
 
     /// After which place daemons are to be read, [`PAGE`] at once; `None` when nothing changed.
-    pub fn wants(&self) -> Option<Cursor> {
+    pub fn wants(&self) -> Option<Wanted> {
         let behind = self.cursor.revision < self.revision || self.anew.is_some();
-        behind.then(|| self.cursor.clone())
+        behind.then(|| Wanted { after: self.cursor.clone(), known: self.revision })
     }
 
-    /// Takes the daemons that were read after [`Coordinator::wants`]; all there were, if they are fewer than a page.
-    pub fn read(&mut self, page: Vec<Daemon>) {
+    /// Takes the daemons that were read for [`Coordinator::wants`]; all there were, if they are fewer than a page.
+    pub fn read(&mut self, wanted: &Wanted, page: Vec<Daemon>) {
         let last = page.len() < PAGE as usize;
         for daemon in page {
             self.cursor = Cursor { revision: daemon.revision, daemon: Some(daemon.name().clone()) };
@@ -130,9 +145,10 @@ impl Coordinator {
             self.changed = true;
         }
         if last {
-            if self.cursor.revision < self.revision {
-                // Nothing of that revision is left: it was about nodes, or about daemons that are gone.
-                self.cursor = Cursor { revision: self.revision, daemon: None };
+            // Nothing up to what was known when the reading began is left: the rest was about nodes, or about daemons that
+            // are gone. What changed since is read next.
+            if self.cursor.revision < wanted.known {
+                self.cursor = Cursor { revision: wanted.known, daemon: None };
             }
             if let Some(all) = self.anew.take() {
                 self.daemons = all;
@@ -160,12 +176,13 @@ impl Coordinator {
 
     fn is_due(&self, now: Monotonic) -> bool {
         let rested = self.planned_at.is_none_or(|at| at.until(now) >= PLAN_EVERY);
-        rested && self.wants().is_none() && (self.changed || self.time_has_come(now))
+        let rested = rested && self.rests_until.is_none_or(|until| now >= until);
+        rested && !self.awaits_look && self.wants().is_none() && (self.changed || self.time_has_come(now))
     }
 
     fn plan(&mut self, now: Monotonic) {
         self.refused.retain(|_, until| now < *until);
-        let restless = self.restless_since.until(now) < self.settings.settle * RESTLESS_MAX;
+        let restless = self.restless_since.until(now) < self.settings.settle.saturating_mul(RESTLESS_MAX);
         let picture = Picture {
             now: self.now,
             nodes: &self.nodes,
@@ -184,7 +201,8 @@ impl Coordinator {
     /// office.
     pub fn answered(&mut self, order: &Order, answer: Option<&Answer>, now: Monotonic) -> bool {
         self.under_way = false;
-        self.changed = true;
+        // Its own changes are in the rows: the next plan is made of those.
+        (self.changed, self.awaits_look) = (true, true);
         let Order::Place { placements, .. } = order else { return true };
         match answer {
             Some(Answer::Fenced(_)) => return false,
@@ -196,15 +214,20 @@ impl Coordinator {
                         }
                         continue;
                     };
-                    if let Refusal::NoDaemon(gone) = refusal {
-                        self.daemons.remove(gone);
-                    } else if let Some(daemon) = placement.daemon() {
-                        self.refused.insert(daemon.clone(), now.after(AFTER_REFUSAL));
+                    match (refusal, placement.daemon()) {
+                        (Refusal::NoDaemon(gone), _) => drop(self.daemons.remove(gone)),
+                        (_, Some(daemon)) => {
+                            self.refused.insert(daemon.clone(), now.after(AFTER_REFUSAL));
+                        }
+                        (_, None) => self.rests_until = Some(now.after(AFTER_REFUSAL)),
                     }
                 }
             }
-            // Without an answer, or refused as a whole: what is so is read anew, what is not is planned anew.
-            Some(Answer::Refused(_)) | None => self.queue.clear(),
+            // Without an answer, or refused as a whole: what is so is read anew, what is not is planned anew, after a while.
+            Some(Answer::Refused(_)) | None => {
+                self.queue.clear();
+                self.rests_until = Some(now.after(AFTER_REFUSAL));
+            }
         }
         true
     }
@@ -255,12 +278,14 @@ mod tests {
         let now = Monotonic::from_origin(Duration::ZERO);
         let mut coordinator = Coordinator::new(ClusterSettings::default(), now);
         let spec = DaemonSpec::new(DaemonName::new("d").unwrap());
-        coordinator.read(vec![Daemon {
+        let wanted = coordinator.wants().unwrap();
+        let daemon = Daemon {
             state: DaemonState::Active,
             place: Some((NodeName::new("a").unwrap(), Term::FIRST)),
             generation: Some(Term::FIRST),
             ..Daemon::new(spec, StoreTime::from_micros(0))
-        }]);
+        };
+        coordinator.read(&wanted, vec![daemon]);
         let fence = Fence { lease: LeaseName::new(LEADER_LEASE).unwrap(), term: Term::FIRST };
         assert_eq!(coordinator.next_order(&fence, now), None, "it does not know who is there");
         let nobody = ClusterLook {
@@ -271,5 +296,26 @@ mod tests {
         };
         coordinator.looked(&nobody, now);
         assert!(coordinator.next_order(&fence, now).is_some(), "now it knows that nobody is");
+    }
+
+    #[test]
+    fn what_changes_while_it_reads_is_read_next() {
+        let now = Monotonic::from_origin(Duration::ZERO);
+        let mut coordinator = Coordinator::new(ClusterSettings::default(), now);
+        let look = |revision| ClusterLook {
+            now: StoreTime::from_micros(1),
+            revision: Revision(revision),
+            leader: None,
+            nodes: Vec::new(),
+        };
+        coordinator.looked(&look(10), now);
+        let wanted = coordinator.wants().unwrap();
+        // The page was read before this change, and arrives after it.
+        coordinator.looked(&look(11), now);
+        coordinator.read(&wanted, Vec::new());
+        let next = coordinator.wants().unwrap();
+        assert_eq!(next.after, Cursor { revision: Revision(10), daemon: None });
+        coordinator.read(&next, Vec::new());
+        assert_eq!(coordinator.wants(), None);
     }
 }

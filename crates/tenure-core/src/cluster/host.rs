@@ -137,6 +137,10 @@ pub struct Host {
     confirming: bool,
     /// From then on what was not told to stop is stopped all the same, for the node leaves.
     gives_up_at: Option<Monotonic>,
+    /// That moment has come.
+    gave_up: bool,
+    /// A failure is being reported: one at a time, however many there are.
+    reporting: bool,
     /// Something comes here, or goes from here.
     in_motion: bool,
 }
@@ -152,6 +156,8 @@ impl Host {
             acknowledging: false,
             confirming: false,
             gives_up_at: None,
+            gave_up: false,
+            reporting: false,
             in_motion: false,
         }
     }
@@ -186,7 +192,6 @@ impl Host {
             return;
         }
         self.wanted.clear();
-        self.gives_up_at = None;
         self.reconcile(now);
     }
 
@@ -197,7 +202,7 @@ impl Host {
 
     /// Brings what is here in line with what the rows say.
     fn reconcile(&mut self, now: Monotonic) {
-        let gives_up = self.gives_up_at.is_some_and(|at| now >= at);
+        let gives_up = self.gave_up;
         let names: Vec<DaemonName> = self.locals.keys().cloned().collect();
         for name in names {
             let wanted = self.wanted.get(&name).cloned();
@@ -236,7 +241,8 @@ impl Host {
 
     /// Decides what to do at `now`.
     pub fn step(&mut self, now: Monotonic) -> Vec<Action> {
-        if self.gives_up_at.is_some_and(|at| now >= at) {
+        if self.gives_up_at.is_some_and(|at| now >= at) && !self.gave_up {
+            self.gave_up = true;
             self.reconcile(now);
         }
         let mut actions = Vec::new();
@@ -272,7 +278,8 @@ impl Host {
                     confirm.push((daemon, generation));
                     local.phase = Phase::Confirming;
                 }
-                Phase::Failed(reason) if may_say => {
+                Phase::Failed(reason) if may_say && !self.reporting => {
+                    self.reporting = true;
                     let reason = reason.clone();
                     actions.push(Action::Fail { daemon, generation, reason: reason.clone() });
                     local.phase = Phase::Failing(reason);
@@ -298,10 +305,10 @@ impl Host {
             Phase::Stopping { by, told: Told::ToStop } => Some(*by),
             Phase::Claimed if !self.acknowledging => Some(local.say_at),
             Phase::Stopped if !self.confirming => Some(local.say_at),
-            Phase::Failed(_) => Some(local.say_at),
+            Phase::Failed(_) if !self.reporting => Some(local.say_at),
             _ => None,
         });
-        due.chain(self.gives_up_at).min()
+        due.chain(self.gives_up_at.filter(|_| !self.gave_up)).min()
     }
 
     /// The store has answered an acknowledgement; `None` when it has not, and nobody knows.
@@ -315,6 +322,8 @@ impl Host {
         self.answered(asked, verdicts, &Phase::Acknowledging, now, |verdict| match verdict {
             None => Phase::Claimed,
             Some(Verdict::Taken) => Phase::Ready,
+            // It was told to stop before it could say yes: nothing ran, and somebody waits to hear that.
+            Some(Verdict::Refused(Refusal::StillHeld { state: DaemonState::Revoking, .. })) => Phase::Stopped,
             Some(Verdict::Refused(_)) => Phase::Done,
         });
     }
@@ -337,6 +346,7 @@ impl Host {
         verdict: Option<&Verdict>,
         now: Monotonic,
     ) {
+        self.reporting = false;
         let Some(local) = self.local(daemon, generation) else { return };
         let Phase::Failing(reason) = &local.phase else { return };
         local.phase = match verdict {

@@ -101,6 +101,8 @@ pub enum Order {
     Retire {
         /// Their names.
         daemons: Vec<DaemonName>,
+        /// The operator who wants it, for the audit table; `None` for a program that declared them itself.
+        by: Option<String>,
         /// How long nodes have to answer.
         deadlines: Deadlines,
     },

@@ -184,7 +184,7 @@ impl ClusterWorld {
                     Some(self.steering(daemon, Steering::Move { to }))
                 }
                 (6, Some(daemon)) => Some(self.steering(daemon, Steering::Unpin)),
-                (7, Some(daemon)) => Some(Order::Retire { daemons: vec![daemon], deadlines }),
+                (7, Some(daemon)) => Some(Order::Retire { daemons: vec![daemon], by: None, deadlines }),
                 _ => {
                     let number = self.rng.u64(0..8);
                     let weight = self.rng.u32(1..=3);

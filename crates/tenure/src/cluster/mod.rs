@@ -290,7 +290,7 @@ impl Cluster {
     pub async fn retire(&self, daemons: Vec<DaemonName>) -> Result<(), ClusterError> {
         let deadlines = self.shared.inner.settings.deadlines();
         for some in daemons.chunks(1000) {
-            self.apply(&Order::Retire { daemons: some.to_vec(), deadlines }).await?;
+            self.apply(&Order::Retire { daemons: some.to_vec(), by: None, deadlines }).await?;
         }
         Ok(())
     }

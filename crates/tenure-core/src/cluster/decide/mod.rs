@@ -123,9 +123,7 @@ pub fn decide(order: &Order, rows: Rows) -> Decided {
             Ok(vec![failed])
         }
         Order::Declare { specs, deadlines } => desk.declare_all(specs, *deadlines),
-        Order::Retire { daemons, deadlines } => {
-            Ok(daemons.iter().map(|daemon| desk.retire(daemon, *deadlines)).collect())
-        }
+        Order::Retire { daemons, by, deadlines } => desk.retire_all(daemons, by.as_deref(), *deadlines),
         Order::Steer { daemon, steering, by, deadlines } => desk.steer(daemon, steering, by, *deadlines),
     };
     match done {
