@@ -22,6 +22,9 @@ const ORDER_MAX: usize = 1000;
 pub const PAGE: u32 = 2000;
 /// How often all daemons are read anew.
 const READ_ALL: Duration = Duration::from_secs(60);
+/// The same while daemons of two layouts of one group are known: those of the one wait until those of the other are gone,
+/// and what is gone is noticed only so.
+const READ_ALL_LAYOUTS: Duration = Duration::from_secs(1);
 /// How long what was refused is left alone.
 const AFTER_REFUSAL: Duration = Duration::from_secs(1);
 /// How often it plans at most.
@@ -41,6 +44,7 @@ pub struct Coordinator {
     /// Everything is being read anew: what was found so far.
     anew: Option<BTreeMap<DaemonName, Daemon>>,
     read_all_at: Monotonic,
+    has_two_layouts: bool,
     /// It has looked: before that it does not know who is there, and nobody would be.
     has_looked: bool,
     complete: bool,
@@ -71,6 +75,7 @@ impl Coordinator {
             cursor: Cursor::default(),
             anew: Some(BTreeMap::new()),
             read_all_at: now.after(READ_ALL),
+            has_two_layouts: false,
             has_looked: false,
             complete: false,
             queue: VecDeque::new(),
@@ -108,6 +113,9 @@ impl Coordinator {
         (self.now, self.revision) = (look.now, look.revision);
         self.nodes.clone_from(&look.nodes);
         self.has_looked = true;
+        if self.has_two_layouts {
+            self.read_all_at = self.read_all_at.min(now.after(READ_ALL_LAYOUTS));
+        }
         if now >= self.read_all_at && self.anew.is_none() {
             (self.anew, self.cursor) = (Some(BTreeMap::new()), Cursor::default());
             self.read_all_at = now.after(READ_ALL);
@@ -177,6 +185,7 @@ impl Coordinator {
         let is_refused =
             |placement: &Placement| placement.daemon().is_some_and(|daemon| refused.contains_key(daemon));
         self.queue = plan(&picture).into_iter().filter(|placement| !is_refused(placement)).collect();
+        self.has_two_layouts = has_two_layouts(&self.daemons);
         (self.changed, self.planned_at, self.due_at) = (false, Some(now), self.next_moment());
     }
 
@@ -238,10 +247,16 @@ impl Coordinator {
     }
 }
 
+fn has_two_layouts(daemons: &BTreeMap<DaemonName, Daemon>) -> bool {
+    let mut layouts: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut groups = daemons.values().filter_map(|daemon| daemon.spec.group.as_ref());
+    groups.any(|group| *layouts.entry(&group.name).or_insert(group.layout) != group.layout)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::{DaemonSpec, LEADER_LEASE};
+    use crate::cluster::{DaemonSpec, Group, LEADER_LEASE};
     use crate::lease::LeaseName;
 
     #[test]
@@ -265,5 +280,31 @@ mod tests {
         };
         coordinator.looked(&nobody, now);
         assert!(coordinator.next_order(&fence, now).is_some(), "now it knows that nobody is");
+    }
+
+    #[test]
+    fn while_two_layouts_are_known_what_is_gone_is_noticed_soon() {
+        let at = |seconds| Monotonic::from_origin(Duration::from_secs(seconds));
+        let part = |name: &str, layout| {
+            let group = Group { name: "part".to_owned(), layout };
+            let spec = DaemonSpec::new(DaemonName::new(name).unwrap()).in_group(group);
+            Daemon::new(spec, StoreTime::from_micros(0))
+        };
+        let fence = Fence { lease: LeaseName::new(LEADER_LEASE).unwrap(), term: Term::FIRST };
+        let look = ClusterLook {
+            now: StoreTime::from_micros(1),
+            revision: Revision::default(),
+            leader: None,
+            nodes: Vec::new(),
+        };
+        for (layout, wants) in [(4, false), (6, true)] {
+            let mut coordinator = Coordinator::new(ClusterSettings::default(), at(0));
+            coordinator.read(vec![part("part/0-of-4", 4), part("part/other", layout)]);
+            coordinator.looked(&look, at(0));
+            coordinator.next_order(&fence, at(0));
+            coordinator.looked(&look, at(1));
+            coordinator.looked(&look, at(3));
+            assert_eq!(coordinator.wants().is_some(), wants, "with layouts 4 and {layout}");
+        }
     }
 }
