@@ -124,5 +124,7 @@ fn is_taken(before: &Daemon, after: &Daemon) -> bool {
 /// Whether that is a cause of its own: one that was told to stop has its cause already.
 fn is_cause(ordered: &Ordered, before: &Daemon) -> bool {
     let failed = matches!(*ordered.order, Order::Fail { .. });
-    failed || !ordered.lives(before) || ordered.is_late(before) || ordered.leaves(before)
+    // A node that leaves stops what it was not told to stop.
+    let given_up = matches!(*ordered.order, Order::Confirm { .. }) && before.state != DaemonState::Revoking;
+    failed || given_up || !ordered.lives(before) || ordered.is_late(before) || ordered.leaves(before)
 }
