@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use tenure::core::cluster::{Answer, ClusterLook, Daemon, Order};
+use tenure::core::cluster::{Answer, ClusterLook, Daemon, Deadlines, Order};
 use tenure::core::contract::ClusterStore;
 use tenure::core::time::StoreTime;
 use tenure::{ClusterSettings, DaemonFilter, DaemonName, NodeName, Steering};
@@ -50,7 +50,7 @@ impl Wish {
             DaemonCommand::Retire(which) => (which, None),
         };
         let daemon = named(which)?;
-        let deadlines = ClusterSettings::default().deadlines();
+        let deadlines = Deadlines { drain: which.drain, ..ClusterSettings::default().deadlines() };
         let by = which.by.clone().unwrap_or_else(user::name);
         let order = match steering {
             Some(steering) => Order::Steer { daemon: daemon.clone(), steering, by, deadlines },
@@ -124,7 +124,7 @@ fn why(row: &Daemon, look: &ClusterLook) -> String {
 /// Whether its node does not live any more.
 pub(crate) fn is_orphaned(row: &Daemon, look: &ClusterLook) -> bool {
     row.place.as_ref().is_some_and(|(node, term)| {
-        look.node(node).is_some_and(|standing| standing.member.term != *term || !standing.is_alive(look.now))
+        look.node(node).is_none_or(|standing| standing.member.term != *term || !standing.is_alive(look.now))
     })
 }
 

@@ -8,7 +8,7 @@ use tenure_core::time::StoreTime;
 use crate::clock::EPOCH;
 
 /// How many lines are kept for a reader.
-const KEPT_LINES: usize = 4000;
+const KEPT_LINES: usize = 40;
 
 /// The lines of one run.
 #[derive(Debug)]

@@ -1,7 +1,11 @@
 //! `tenure daemon` on the command line.
 
+use std::time::Duration;
+
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
+
+use super::duration;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DaemonCommand {
@@ -57,6 +61,9 @@ pub(crate) struct SteerArgs {
     /// The daemon
     #[arg(long = "name", id = "flag_name", value_name = "NAME", conflicts_with = "daemon")]
     pub(crate) flag_name: Option<String>,
+    /// How long its node has to stop it before it is taken by force
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
+    pub(crate) drain: Duration,
     /// Who asks, for the audit; the user's name by default
     #[arg(long, env = "TENURE_ACTOR", value_name = "WHO", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) by: Option<String>,

@@ -87,11 +87,22 @@ pub enum End {
 enum Phase {
     Claimed,
     Acknowledging,
+    /// The store said no, then. A copy of what was said that arrives later may still be taken.
+    Refused {
+        at: Monotonic,
+    },
     Ready,
     Running,
-    Resting { until: Monotonic },
-    Stopping { by: Monotonic, told: Told },
-    Losing { told: bool },
+    Resting {
+        until: Monotonic,
+    },
+    Stopping {
+        by: Monotonic,
+        told: Told,
+    },
+    Losing {
+        told: bool,
+    },
     Stopped,
     Confirming,
     Failed(String),
@@ -132,6 +143,8 @@ pub struct Host {
     node: NodeName,
     settings: ClusterSettings,
     wanted: BTreeMap<DaemonName, Wanted>,
+    /// When the reading of these rows started.
+    wanted_at: Monotonic,
     locals: BTreeMap<DaemonName, Local>,
     acknowledging: bool,
     confirming: bool,
@@ -152,6 +165,7 @@ impl Host {
             node,
             settings,
             wanted: BTreeMap::new(),
+            wanted_at: Monotonic::from_origin(Duration::ZERO),
             locals: BTreeMap::new(),
             acknowledging: false,
             confirming: false,
@@ -173,6 +187,7 @@ impl Host {
         can_run: impl Fn(&DaemonName) -> bool,
     ) {
         self.wanted.clear();
+        self.wanted_at = started;
         self.in_motion = false;
         for row in rows {
             self.in_motion |= row.state != DaemonState::Active;
@@ -209,7 +224,7 @@ impl Host {
             let Some(local) = self.locals.get_mut(&name) else { continue };
             match wanted {
                 Some(wanted) if wanted.generation == local.generation => {
-                    local.follow(&wanted, gives_up, now, self.settings.drain);
+                    local.follow(&wanted, self.wanted_at, gives_up, now, self.settings.drain);
                 }
                 other => {
                     if !local.is_over(other.is_some()) {
@@ -324,7 +339,7 @@ impl Host {
             Some(Verdict::Taken) => Phase::Ready,
             // It was told to stop before it could say yes: nothing ran, and somebody waits to hear that.
             Some(Verdict::Refused(Refusal::StillHeld { state: DaemonState::Revoking, .. })) => Phase::Stopped,
-            Some(Verdict::Refused(_)) => Phase::Done,
+            Some(Verdict::Refused(_)) => Phase::Refused { at: now },
         });
     }
 
@@ -417,7 +432,10 @@ impl Host {
     /// Whether anything comes here, goes from here, or is being said.
     pub fn in_motion(&self) -> bool {
         self.in_motion
-            || self.locals.values().any(|local| !matches!(local.phase, Phase::Running | Phase::Done))
+            || self
+                .locals
+                .values()
+                .any(|local| !matches!(local.phase, Phase::Running | Phase::Refused { .. } | Phase::Done))
     }
 
     /// The daemons whose code may be running here, with their generations.
@@ -430,19 +448,31 @@ impl Host {
 
     /// Whether nothing is left to be stopped or said.
     pub fn is_empty(&self) -> bool {
-        self.locals.values().all(|local| local.phase == Phase::Done)
+        self.locals.values().all(|local| matches!(local.phase, Phase::Refused { .. } | Phase::Done))
     }
 }
 
 impl Local {
     /// The rows name this generation.
-    fn follow(&mut self, wanted: &Wanted, gives_up: bool, now: Monotonic, drain: Duration) {
+    fn follow(
+        &mut self,
+        wanted: &Wanted,
+        wanted_at: Monotonic,
+        gives_up: bool,
+        now: Monotonic,
+        drain: Duration,
+    ) {
         let revoked = wanted.state == DaemonState::Revoking;
         match &self.phase {
             // The answer was lost, the row tells.
             Phase::Claimed | Phase::Acknowledging if wanted.state == DaemonState::Active && !gives_up => {
                 self.phase = Phase::Ready;
             }
+            // Refused at first, and taken when a copy of it arrived: rows that were read since then tell.
+            Phase::Refused { at } if wanted.state == DaemonState::Active && wanted_at > *at && !gives_up => {
+                self.phase = Phase::Ready;
+            }
+            Phase::Refused { at } if revoked && wanted_at > *at => self.phase = Phase::Stopped,
             Phase::Claimed | Phase::Acknowledging | Phase::Ready | Phase::Resting { .. }
                 if revoked || gives_up =>
             {

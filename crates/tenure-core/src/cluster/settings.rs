@@ -112,7 +112,11 @@ impl ClusterSettings {
         for (name, span) in spans {
             check(!span.is_zero(), || format!("{name} is zero"))?;
         }
-        let more = [("settle", self.settle), ("restart_cap", self.restart_cap), ("healthy_after", self.healthy_after)];
+        let more = [
+            ("settle", self.settle),
+            ("restart_cap", self.restart_cap),
+            ("healthy_after", self.healthy_after),
+        ];
         for (name, span) in spans.into_iter().chain(more) {
             check(span <= SPAN_MAX, || format!("{name} {span:?} is above {SPAN_MAX:?}"))?;
         }

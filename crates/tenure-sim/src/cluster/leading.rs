@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::cluster::{Answer, ClusterLook, ClusterSettings, Coordinator, Daemon, Order};
+use tenure_core::cluster::{Answer, ClusterLook, ClusterSettings, Coordinator, Daemon, Order, Wanted};
 use tenure_core::lease::Fence;
 use tenure_core::time::Monotonic;
 
@@ -21,7 +21,7 @@ const AFTER_FAILURE: Duration = Duration::from_millis(200);
 pub(super) struct Leading {
     pub(super) fence: Fence,
     coordinator: Coordinator,
-    reading: bool,
+    reading: Option<Wanted>,
     read_at: Monotonic,
     look: Option<Arc<ClusterLook>>,
     patience: Duration,
@@ -30,7 +30,7 @@ pub(super) struct Leading {
 impl Leading {
     pub(super) fn new(fence: Fence, settings: ClusterSettings, patience: Duration, now: Monotonic) -> Self {
         let coordinator = Coordinator::new(settings, now);
-        Self { fence, coordinator, reading: false, read_at: now, look: None, patience }
+        Self { fence, coordinator, reading: None, read_at: now, look: None, patience }
     }
 
     /// The node has looked. A leader that has no turn sees the last look only.
@@ -46,8 +46,10 @@ impl Leading {
         if let Some(look) = self.look.take() {
             self.coordinator.looked(&look, work.now);
         }
-        if let Some(after) = self.coordinator.wants().filter(|_| !self.reading && work.now >= self.read_at) {
-            self.reading = true;
+        let wanted = self.coordinator.wants().filter(|_| self.reading.is_none() && work.now >= self.read_at);
+        if let Some(wanted) = wanted {
+            let after = wanted.after.clone();
+            self.reading = Some(wanted);
             work.calls.push((Call::Read(after), Why::Read(self.fence.term), Some(self.patience)));
         }
         if let Some(order) = self.coordinator.next_order(&self.fence, work.now) {
@@ -59,10 +61,9 @@ impl Leading {
     }
 
     pub(super) fn read(&mut self, page: Option<Vec<Daemon>>, now: Monotonic) {
-        self.reading = false;
-        match page {
-            Some(page) => self.coordinator.read(page),
-            None => self.read_at = now.after(AFTER_FAILURE),
+        match (self.reading.take(), page) {
+            (Some(wanted), Some(page)) => self.coordinator.read(&wanted, page),
+            _ => self.read_at = now.after(AFTER_FAILURE),
         }
     }
 

@@ -120,7 +120,8 @@ impl Store {
             after: self.daemons(),
             living,
             leaving,
-            nodes: (nodes, self.nodes(now)),
+            nodes_before: nodes,
+            nodes_after: self.nodes(now),
         };
         self.fact(ClusterFact::Ordered(Box::new(ordered)));
         answer

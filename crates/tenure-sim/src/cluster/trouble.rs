@@ -170,7 +170,18 @@ impl ClusterWorld {
         let names: Vec<DaemonName> = self.store.daemons().into_keys().collect();
         let daemon = self.rng.choice(&names).cloned();
         let deadlines = self.settings.deadlines();
-        let order = if self.rng.u32(0..1000) < operators.divide {
+        let blind = self.on_blind_nodes();
+        let order = if !blind.is_empty() && self.rng.bool() {
+            // Someone means well with what does not answer.
+            self.rng.choice(blind).map(|(daemon, node)| {
+                let steering = match self.rng.u32(0..3) {
+                    0 => Steering::Pause,
+                    1 => Steering::Resume,
+                    _ => Steering::Move { to: node },
+                };
+                self.steering(daemon, steering)
+            })
+        } else if self.rng.u32(0..1000) < operators.divide {
             let known = names.iter().any(|name| name.as_str().ends_with("-of-4"));
             let layout = if known { 6 } else { 4 };
             Some(Order::Declare { specs: parts(layout), deadlines })
@@ -197,6 +208,17 @@ impl ClusterWorld {
         }
         let pause = operators.longest_pause.mul_f64(0.05 + 0.95 * self.rng.f64());
         self.schedule(pause, Event::Operators);
+    }
+
+    /// What was placed on nodes whose office has no turn, or is paused and may go back there.
+    fn on_blind_nodes(&self) -> Vec<(DaemonName, NodeName)> {
+        let blind = |machine: &&super::Machine| machine.clock(self.now) < machine.process.office_busy;
+        let Some(blind) = self.machines.iter().find(blind).map(|machine| machine.name.clone()) else {
+            return Vec::new();
+        };
+        let daemons = self.store.daemons().into_values();
+        let concerned = daemons.filter(|daemon| daemon.node() == Some(&blind) || daemon.paused_by.is_some());
+        concerned.map(|daemon| (daemon.name().clone(), blind.clone())).collect()
     }
 
     fn steering(&self, daemon: DaemonName, steering: Steering) -> Order {

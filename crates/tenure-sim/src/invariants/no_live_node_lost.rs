@@ -20,7 +20,7 @@ impl Invariant for NoLiveNodeLost {
             let Fact::Cluster(ClusterFact::Ordered(ordered)) = fact else { continue };
             if matches!(*ordered.order, Order::Place { .. }) {
                 nothing_taken(ordered)?;
-                let (before, after) = &ordered.nodes;
+                let (before, after) = (&ordered.nodes_before, &ordered.nodes_after);
                 if let Some(lost) = before.difference(after).find(|node| ordered.living.contains(*node)) {
                     return Err(format!("node {lost:?} lives, and its row was removed"));
                 }

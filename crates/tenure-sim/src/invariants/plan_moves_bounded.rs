@@ -59,7 +59,7 @@ impl PlanMovesBounded {
             let causes = self.causes.entry(after.name().clone()).or_default();
             *causes += u64::from(is_taken(before, after) && is_cause(ordered, before));
             if before.state != DaemonState::Revoking && after.state == DaemonState::Revoking {
-                self.revoked(ordered, before, after)?;
+                self.revoked(ordered, after)?;
             }
         }
         for (_, after) in ordered.granted() {
@@ -76,7 +76,7 @@ impl PlanMovesBounded {
         Ok(())
     }
 
-    fn revoked(&mut self, ordered: &Ordered, before: &Daemon, after: &Daemon) -> Result<(), String> {
+    fn revoked(&mut self, ordered: &Ordered, after: &Daemon) -> Result<(), String> {
         if !matches!(*ordered.order, Order::Place { .. }) {
             return Ok(());
         }
@@ -87,7 +87,7 @@ impl PlanMovesBounded {
             if *spreads > SPREADS {
                 return Err(format!("{name} is moved again and again to even the load: {after:?}"));
             }
-        } else if !ordered.leaves(before) && !is_asked_for(after) {
+        } else if !is_asked_for(after) {
             return Err(format!("{name} is told to stop, and nothing asks for it: {after:?}"));
         }
         *self.causes.entry(name.clone()).or_default() += 1;
@@ -107,9 +107,11 @@ fn is_change(ordered: &Ordered) -> bool {
     }
 }
 
-/// Whether an operator wants it elsewhere, or did when the leader last read the row; or its node cannot run it any more.
+/// Whether an operator wants it elsewhere, its node leaves or cannot run it any more; or so it was when the leader last
+/// looked.
 fn is_asked_for(daemon: &Daemon) -> bool {
-    daemon.reason.contains("an operator wants it") || daemon.reason.contains("cannot run it any more")
+    let causes = ["an operator wants it", "is leaving", "cannot run it any more"];
+    causes.iter().any(|cause| daemon.reason.contains(cause))
 }
 
 fn is_spread(daemon: &Daemon) -> bool {
@@ -124,5 +126,7 @@ fn is_taken(before: &Daemon, after: &Daemon) -> bool {
 /// Whether that is a cause of its own: one that was told to stop has its cause already.
 fn is_cause(ordered: &Ordered, before: &Daemon) -> bool {
     let failed = matches!(*ordered.order, Order::Fail { .. });
-    failed || !ordered.lives(before) || ordered.is_late(before) || ordered.leaves(before)
+    // A node that leaves stops what it was not told to stop.
+    let given_up = matches!(*ordered.order, Order::Confirm { .. }) && before.state != DaemonState::Revoking;
+    failed || given_up || !ordered.lives(before) || ordered.is_late(before) || ordered.leaves(before)
 }

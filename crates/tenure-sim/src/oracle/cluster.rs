@@ -69,8 +69,10 @@ pub struct Ordered {
     pub living: BTreeSet<(NodeName, Term)>,
     /// The nodes that were about to leave.
     pub leaving: BTreeSet<NodeName>,
-    /// The nodes that had a row before, and those that have one after.
-    pub nodes: (BTreeSet<(NodeName, Term)>, BTreeSet<(NodeName, Term)>),
+    /// The nodes that had a row before.
+    pub nodes_before: BTreeSet<(NodeName, Term)>,
+    /// Those that have one after.
+    pub nodes_after: BTreeSet<(NodeName, Term)>,
 }
 
 impl Ordered {

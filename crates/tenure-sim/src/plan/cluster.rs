@@ -157,7 +157,7 @@ impl ClusterPlan {
         let mut chance = |most: u32| if rng.bool() { rng.u32(0..=most) } else { 0 };
         let manners =
             Manners { fails: chance(100), panics: chance(100), slow: chance(300), hangs: chance(200) };
-        Self {
+        let plan = Self {
             seed,
             settings,
             nodes,
@@ -167,7 +167,24 @@ impl ClusterPlan {
             trouble: Some(ClusterTrouble::swarm(&mut rng)),
             operators: Operators::swarm(divided, &mut rng),
             storm: Duration::from_secs(rng.u64(30..80)),
-        }
+        };
+        if rng.u32(0..8) == 0 { plan.of_blind_nodes() } else { plan }
+    }
+
+    /// The same with nodes that go on living and see nothing for long: what they run is taken from them and given back
+    /// before they look again.
+    fn of_blind_nodes(mut self) -> Self {
+        self.settings.drain = Duration::from_secs(3);
+        self.settings.acknowledge = Duration::from_secs(10);
+        self.climate = Climate::CLEAR;
+        self.operators = Some(Operators { longest_pause: Duration::from_secs(3), divide: 0 });
+        let weights = [1, 0, 0, 0, 0, 0, 8, 0, 0, 0];
+        self.trouble = self.trouble.map(|_| ClusterTrouble {
+            weights,
+            longest_peace: Duration::from_secs(8),
+            on_leader: 200,
+        });
+        self
     }
 
     /// A cluster of `count` equal nodes in which nothing goes wrong by itself.

@@ -102,7 +102,6 @@ fn a_scenario_fails_without_its_rule() {
         (58, Rule::InboxRemembers),
         (61, Rule::OwnerOver),
         (63, Rule::LeaderFence),
-        (64, Rule::ConfirmByGeneration),
         (64, Rule::AcknowledgeByGeneration),
         (65, Rule::StopOutOfOffice),
     ];

@@ -17,7 +17,7 @@ use super::agent::Agent;
 use super::observer::Observers;
 use super::shards::shard_name;
 use super::status::Gauge;
-use super::{Cluster, ClusterError, Inner, Shared, live};
+use super::{Cluster, ClusterError, Inner, Life, Shared};
 use crate::lease::{Acquired, Lease, Leases};
 use crate::stop::Stop;
 
@@ -25,6 +25,9 @@ use crate::stop::Stop;
 const NAME_GRACE: Duration = Duration::from_secs(1);
 /// How often it is asked meanwhile.
 const NAME_AGAIN: Duration = Duration::from_millis(200);
+
+/// How many daemons and shards one node may bring along; others are declared by [`Cluster::declare`].
+const SPECS_MAX: usize = 10_000;
 
 /// A node that has not joined yet.
 #[derive(Debug)]
@@ -58,6 +61,7 @@ impl Cluster {
                 wakes: AtomicBool::new(false),
                 leader_in_motion: AtomicBool::new(false),
                 gauge: Gauge::default(),
+                declared: AtomicBool::new(false),
             },
         }
     }
@@ -159,6 +163,7 @@ impl ClusterBuilder {
         let Self { leases, election, inner } = self;
         inner.settings.validate()?;
         inner.member(Term::FIRST, false).check()?;
+        check_specs(&inner.specs)?;
         let seat = leases.lease(node_lease(&inner.node.name)?.as_str(), inner.settings.membership())?;
         let elections = election.unwrap_or_else(|| leases.clone());
         let election = match inner.leads {
@@ -166,24 +171,48 @@ impl ClusterBuilder {
             false => None,
         };
         let fence = join(&inner, &seat).await?;
-        let (inner, stop) = (Arc::new(inner), Stop::new());
-        let life = live(inner.clone(), leases.clone(), seat, fence, election, stop.clone());
-        let tasks = std::sync::Mutex::new(Some(tokio::spawn(life)));
-        Ok(Cluster { shared: Arc::new(Shared { inner, leases, stop, tasks }) })
+        let (inner, stop, gone) = (Arc::new(inner), Stop::new(), Stop::new());
+        let life = Life { inner: inner.clone(), leases: leases.clone(), seat, election, stop: stop.clone() };
+        // In a task of its own, so that whoever waits for the end hears of a panic too.
+        let (task, told) = (tokio::spawn(life.live(fence)), gone.clone());
+        tokio::spawn(async move {
+            if let Err(error) = task.await {
+                tracing::error!(%error, "the node ended without leaving");
+            }
+            told.stop();
+        });
+        let singletons = std::sync::Mutex::default();
+        Ok(Cluster { shared: Arc::new(Shared { inner, leases, stop, gone, singletons }) })
+    }
+}
+
+/// What one node brings along is declared in one order, and each daemon once.
+fn check_specs(specs: &[DaemonSpec]) -> Result<(), ClusterError> {
+    if specs.len() > SPECS_MAX {
+        let too_many = MemberError::TooMany { what: "daemons", count: specs.len(), limit: SPECS_MAX };
+        return Err(too_many.into());
+    }
+    let mut names: Vec<_> = specs.iter().map(|spec| &spec.name).collect();
+    names.sort();
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(ClusterError::Twice(pair[0].to_string())),
+        None => Ok(()),
     }
 }
 
 /// Takes the node's lease; an error when another process of this name lives.
 async fn join(inner: &Inner, seat: &Lease) -> Result<Fence, ClusterError> {
     let patience = inner.settings.node_ttl + NAME_GRACE;
-    let waited = tokio::time::Instant::now();
-    let mut first = None;
+    let (mut first, mut waited) = (None, tokio::time::Instant::now());
     loop {
         match seat.acquire().await? {
             Acquired::Granted(fence) => return Ok(fence),
             Acquired::Held(holder) => {
-                first.get_or_insert(holder.term);
-                if waited.elapsed() >= patience && first == Some(holder.term) {
+                if first != Some(holder.term) {
+                    // Someone else has come: it gets as long as the one before.
+                    (first, waited) = (Some(holder.term), tokio::time::Instant::now());
+                }
+                if waited.elapsed() >= patience {
                     let (name, machine) = (inner.node.name.clone(), holder.node.machine);
                     return Err(ClusterError::NameTaken { name, machine, pid: holder.node.pid });
                 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tenure_core::contract::{ClusterStore, LeaseStore, OutboxStore, Sink};
@@ -21,6 +22,8 @@ use crate::sweeper::Sweeper;
 const OUTBOX: &str = "outbox";
 /// The daemon that deletes what is old enough, where an outbox is divided.
 const RETENTION: &str = "outbox-retention";
+/// How often it is looked whether one that drains the whole outbox has stopped.
+const WHOLE_AGAIN: Duration = Duration::from_secs(1);
 /// The fewest rows that a part reads ahead.
 const READ_AHEAD_MIN: usize = 512;
 
@@ -69,7 +72,7 @@ impl OutboxParts {
         Ok(Self { shared: Arc::new(Shared { depot, sink, node, settings, whole, relays }) })
     }
 
-    /// The same, and refuses to work while someone holds `lease`: a relay that drains the whole outbox.
+    /// The same, but its parts wait while someone holds `lease`: a relay that drains the whole outbox.
     pub fn not_beside(
         self,
         leases: Arc<dyn LeaseStore>,
@@ -101,27 +104,32 @@ impl OutboxParts {
         self.shared.relays.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn check_alone(&self) -> Result<(), AgentError> {
-        let Some(whole) = &self.shared.whole else { return Ok(()) };
-        let now = whole.cluster.look().await?.now;
-        match whole.leases.observe(&whole.lease).await? {
-            Some(lease) if lease.is_held(now) => Err(format!(
-                "node {} drains the whole outbox under the lease {}; its parts wait until it has stopped",
-                lease.node.name, whole.lease
-            )
-            .into()),
-            _ => Ok(()),
+    /// Waits until nobody drains the whole outbox; false when it is to stop first.
+    async fn wait_for_the_whole(&self, duty: &Duty) -> Result<bool, AgentError> {
+        let Some(whole) = &self.shared.whole else { return Ok(true) };
+        let mut told = false;
+        loop {
+            let now = whole.cluster.look().await?.now;
+            let lease = whole.leases.observe(&whole.lease).await?.filter(|lease| lease.is_held(now));
+            let Some(lease) = lease else { return Ok(true) };
+            if !std::mem::replace(&mut told, true) {
+                tracing::warn!(daemon = %duty.daemon, node = %lease.node.name, lease = %whole.lease,
+                    "another relay drains the whole outbox; its parts wait until it has stopped");
+            }
+            tokio::select! {
+                () = duty.stop.stopped() => return Ok(false),
+                () = tokio::time::sleep(WHOLE_AGAIN) => {}
+            }
         }
     }
-}
 
-#[async_trait]
-impl Agent for OutboxParts {
-    async fn run(&self, duty: Duty) -> Result<(), AgentError> {
+    async fn drain(&self, duty: &Duty) -> Result<(), AgentError> {
         let (index, count) =
             shard_of(&duty.daemon).ok_or_else(|| format!("{} is no part of an outbox", duty.daemon))?;
         let part = Part::new(index, count)?;
-        self.check_alone().await?;
+        if !self.wait_for_the_whole(duty).await? {
+            return Ok(());
+        }
         let Shared { depot, sink, node, settings, .. } = &*self.shared;
         let read_ahead = (settings.read_ahead / count as usize).max(READ_AHEAD_MIN).min(settings.read_ahead);
         let settings = RelaySettings { part: Some(part), read_ahead, ..settings.clone() };
@@ -129,6 +137,25 @@ impl Agent for OutboxParts {
         self.relays().at_work.insert(part, relay.clone());
         let _leaving = Leaving { parts: self.clone(), part };
         ended(relay.run_under(&duty.mandate(), &duty.stop).await?).await
+    }
+}
+
+/// Runs work in a task of its own: one that is cut off has lost its right before, and ends by itself, but no call to a
+/// database is cut in half.
+async fn apart(
+    work: impl Future<Output = Result<(), AgentError>> + Send + 'static,
+) -> Result<(), AgentError> {
+    match tokio::spawn(work).await {
+        Ok(ended) => ended,
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[async_trait]
+impl Agent for OutboxParts {
+    async fn run(&self, duty: Duty) -> Result<(), AgentError> {
+        let parts = self.clone();
+        apart(async move { parts.drain(&duty).await }).await
     }
 }
 
@@ -165,14 +192,16 @@ async fn ended(left: Left) -> Result<(), AgentError> {
 #[async_trait]
 impl Agent for Subscription {
     async fn run(&self, duty: Duty) -> Result<(), AgentError> {
-        ended(self.run_under(&duty.mandate(), &duty.stop).await?).await
+        let subscription = self.clone();
+        apart(async move { ended(subscription.run_under(&duty.mandate(), &duty.stop).await?).await }).await
     }
 }
 
 #[async_trait]
 impl Agent for Sweeper {
     async fn run(&self, duty: Duty) -> Result<(), AgentError> {
-        ended(self.run_under(&duty.mandate(), &duty.stop).await).await
+        let sweeper = self.clone();
+        apart(async move { ended(sweeper.run_under(&duty.mandate(), &duty.stop).await).await }).await
     }
 }
 

@@ -27,7 +27,8 @@ impl Desk {
                 let stops = daemon.state == DaemonState::Revoking;
                 let elsewhere = daemon.place.is_some() && (daemon.node() != Some(to) || stops);
                 // Whoever says where knows better than what happened there before.
-                let daemon = Daemon { pinned_to: Some(to.clone()), avoids: Vec::new(), failures: 0, ..daemon };
+                let daemon =
+                    Daemon { pinned_to: Some(to.clone()), avoids: Vec::new(), failures: 0, ..daemon };
                 match daemon.is_wanted() && elsewhere {
                     true => self.ask_to_stop(daemon, Some(to), &format!("{by} moves it to {to}"), deadlines),
                     false => self.put(daemon),

@@ -55,6 +55,8 @@ pub(crate) struct Books {
     pub(crate) readings: BTreeMap<u64, Reading>,
     serial: u64,
     pub(crate) facts: Vec<Fact>,
+    /// Whether some rows are damaged where readers of all events look.
+    pub(crate) damaged: bool,
 }
 
 impl Books {

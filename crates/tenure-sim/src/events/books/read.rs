@@ -62,7 +62,7 @@ impl Books {
         let rows = self.rows.range((Bound::Excluded(after), Bound::Unbounded)).take(limit as usize);
         let mut found = PageRows::default();
         for (_, row) in rows.filter(|(position, _)| position.0 < horizon) {
-            found.push(readable(row));
+            found.push(if self.damaged { readable(row) } else { Ok(Recorded::clone(row)) });
         }
         let full = found.full(limit);
         let head = Position(top - 1);
