@@ -126,7 +126,7 @@ impl EventsWorld {
             queue: BTreeMap::new(),
             scheduled: 0,
             rng: Rng::with_seed(plan.seed ^ 0xeeee_5eed_eeee_5eed),
-            books: Books { damaged: plan.subscriptions.iter().any(|one| one.poison > 0), ..Books::default() },
+            books: Books::new(plan.subscriptions.iter().any(|one| one.poison > 0)),
             seats: Vec::new(),
             offices: vec![Office::default(); plan.subscriptions.len()],
             names: Vec::new(),

@@ -56,10 +56,15 @@ pub(crate) struct Books {
     serial: u64,
     pub(crate) facts: Vec<Fact>,
     /// Whether some rows are damaged where readers of all events look.
-    pub(crate) damaged: bool,
+    damaged: bool,
 }
 
 impl Books {
+    /// Empty books, in which some rows will be damaged or none.
+    pub(crate) fn new(damaged: bool) -> Self {
+        Self { damaged, ..Self::default() }
+    }
+
     /// The last position that was given out.
     pub(crate) fn head(&self) -> Position {
         Position(self.last_position)
