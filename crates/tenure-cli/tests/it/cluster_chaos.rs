@@ -7,9 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tenure::{DaemonName, DaemonSpec};
 
-use crate::harness::{
-    ClusterNode, Store, assert_never_doubled, declare, micros_now, runs, tests_on, wait_until,
-};
+use crate::harness::{ClusterNode, Store, assert_never_doubled, declare, runs, tests_on, wait_until};
 
 tests_on!(sqlite: s68_daemons_survive_kills_freezes_and_restarts_of_their_nodes);
 tests_on!(postgres: s68_daemons_survive_kills_freezes_and_restarts_of_their_nodes);
@@ -41,6 +39,7 @@ fn s68_daemons_survive_kills_freezes_and_restarts_of_their_nodes(store: &Store) 
     let began = Instant::now();
     let (mut kills, mut freezes, mut restarts, mut cuts) = (0, 0, 0, 0);
     while began.elapsed() < CHAOS {
+        revive(&mut nodes, &mut former, &start);
         let victim = chance.usize(..NODES);
         match chance.u32(..10) {
             0..=2 => {
@@ -55,8 +54,9 @@ fn s68_daemons_survive_kills_freezes_and_restarts_of_their_nodes(store: &Store) 
             }
             5 => {
                 for n in 0..NODES {
-                    nodes[n].until("joined");
-                    assert_eq!(nodes[n].stop(), 0, "{}", nodes[n].log());
+                    // One that was started a moment ago may not catch signals yet: then the signal ends it.
+                    let code = nodes[n].stop();
+                    assert!([0, 143].contains(&code), "{code}: {}", nodes[n].log());
                     former.push(std::mem::replace(&mut nodes[n], start(n)));
                 }
                 restarts += 1;
@@ -73,14 +73,22 @@ fn s68_daemons_survive_kills_freezes_and_restarts_of_their_nodes(store: &Store) 
     }
     eprintln!("{kills} kills, {freezes} freezes, {restarts} rolling restarts, {cuts} cuts; seed {seed}");
     assert!(kills + freezes + restarts > 3, "too little happened");
-    let settled = || {
+    revive(&mut nodes, &mut former, &start);
+    nodes.iter().for_each(|node| drop(node.until("joined")));
+    // Until all run, and none was moved for longer than it takes to settle: what was restarted gets its share.
+    let (mut last, mut since) = (Vec::new(), Instant::now());
+    wait_until_long("all daemons run and none moves", || {
         let rows = daemons(store);
         assert_reasons(&rows);
-        rows.len() == DAEMONS
+        let well = rows.len() == DAEMONS
             && rows.iter().all(|row| row["state"] == "active" && row["next_node"].is_null())
-            && running(&nodes).len() == DAEMONS
-    };
-    wait_until_long("all daemons run", settled);
+            && running(&nodes).len() == DAEMONS;
+        let generations: Vec<_> = rows.iter().map(|row| row["generation"].clone()).collect();
+        if !well || generations != last {
+            (last, since) = (generations, Instant::now());
+        }
+        since.elapsed() > Duration::from_secs(4)
+    });
     // What runs is what the rows say, each once.
     let rows = daemons(store);
     let now_running = running(&nodes);
@@ -91,16 +99,21 @@ fn s68_daemons_survive_kills_freezes_and_restarts_of_their_nodes(store: &Store) 
         let runs_there = now_running.iter().any(|(d, n, g)| (d.as_str(), n.as_str(), Some(*g)) == there);
         assert!(runs_there, "{row} is not among {now_running:?}");
     }
-    let calm_from = micros_now();
-    pass(Duration::from_secs(3)); // daemons that are well go on writing
     let all: Vec<&ClusterNode> = former.iter().chain(&nodes).collect();
     assert_never_doubled(all.iter().copied());
     assert_ledger(store, &all, &rows);
-    let late =
-        runs(all.iter().copied()).into_values().flatten().filter(|run| run.started > calm_from + 3_500_000);
-    assert_eq!(late.count(), 0);
     for node in &mut nodes {
         assert_eq!(node.stop(), 0, "{}", node.log());
+    }
+}
+
+/// Starts those anew that could not join, for their sessions were ended: as whatever starts programs would.
+fn revive(nodes: &mut [ClusterNode], former: &mut Vec<ClusterNode>, start: &impl Fn(usize) -> ClusterNode) {
+    for n in 0..nodes.len() {
+        if nodes[n].has_ended() {
+            assert!(nodes[n].events("joined").is_empty(), "{}", nodes[n].log());
+            former.push(std::mem::replace(&mut nodes[n], start(n)));
+        }
     }
 }
 
@@ -163,7 +176,7 @@ fn pass(time: Duration) {
 }
 
 /// Ttls, backoffs and the time to settle add up: more patience than usual.
-fn wait_until_long(what: &str, holds: impl Fn() -> bool) {
+fn wait_until_long(what: &str, mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
     while !holds() {
         assert!(began.elapsed() < Duration::from_secs(60), "waited in vain until {what}");

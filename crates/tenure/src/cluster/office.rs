@@ -76,6 +76,8 @@ pub(super) struct Office {
     reading: bool,
     registering: bool,
     registered: bool,
+    /// When the store last took this node's row: a look that was begun before then may not show it.
+    registered_at: Monotonic,
     /// The change up to which the rows of this node were read.
     rows_at: Option<Revision>,
     look_at: Monotonic,
@@ -101,6 +103,7 @@ impl Office {
             reading: false,
             registering: false,
             registered: false,
+            registered_at: SteadyClock.now(),
             rows_at: None,
             look_at: SteadyClock.now(),
             pause,
@@ -333,7 +336,7 @@ impl Office {
                 }
                 let own = look.node(&self.inner.node.name);
                 let ours = own.is_some_and(|own| own.member.term == self.fence.term);
-                if self.registered && !ours && !self.registering {
+                if self.registered && !ours && !self.registering && started >= self.registered_at {
                     tracing::warn!(node = %self.inner.node.name, "this node's row has vanished; it registers again");
                     self.register();
                 }
@@ -397,6 +400,7 @@ impl Office {
                 self.registering = false;
                 // Should it not have taken effect, the next look does not show the row, and it is said again.
                 self.registered = true;
+                self.registered_at = now;
             }
             Said::Leaving => {}
             Said::Acknowledged(daemons) => self.host.acknowledged(&daemons, verdicts.as_deref(), now),

@@ -54,7 +54,6 @@ struct Heard {
 /// A daemon that ran in one process.
 #[derive(Debug, Clone)]
 pub(crate) struct Run {
-    pub(crate) process: i32,
     pub(crate) node: String,
     pub(crate) generation: u64,
     pub(crate) started: u64,
@@ -147,6 +146,10 @@ impl ClusterNode {
         self.exit()
     }
 
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().expect("a status").is_some()
+    }
+
     /// Waits for its end, and for all that it said.
     pub(crate) fn exit(&mut self) -> i32 {
         let status = wait_for("the end of a node", || self.child.try_wait().expect("a status"));
@@ -187,7 +190,6 @@ pub(crate) fn runs<'a>(nodes: impl IntoIterator<Item = &'a ClusterNode>) -> BTre
             match event["event"].as_str().unwrap() {
                 "started" => {
                     let run = Run {
-                        process: node.pid().as_raw(),
                         node: node.name.clone(),
                         generation,
                         started: at,
