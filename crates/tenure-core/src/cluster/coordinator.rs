@@ -42,6 +42,13 @@ pub struct Coordinator {
     anew: Option<BTreeMap<DaemonName, Daemon>>,
     read_all_at: Monotonic,
     complete: bool,
+    /// It has looked: who lives is known.
+    seen: bool,
+    /// It has changed something, or knows less than the store: until a look shows more than this revision, or until then,
+    /// nothing is planned by rows that are old.
+    awaits: Option<(Revision, Monotonic)>,
+    /// What was known when the last order was given.
+    ordered_at: Revision,
     queue: VecDeque<Placement>,
     under_way: bool,
     /// What was refused, and until when it is left alone.
@@ -70,6 +77,9 @@ impl Coordinator {
             anew: Some(BTreeMap::new()),
             read_all_at: now.after(READ_ALL),
             complete: false,
+            seen: false,
+            awaits: None,
+            ordered_at: Revision::default(),
             queue: VecDeque::new(),
             under_way: false,
             refused: BTreeMap::new(),
@@ -102,7 +112,7 @@ impl Coordinator {
             self.queue.clear();
         }
         self.changed |= look.revision != self.revision;
-        (self.now, self.revision) = (look.now, look.revision);
+        (self.now, self.revision, self.seen) = (look.now, look.revision, true);
         self.nodes.clone_from(&look.nodes);
         if now >= self.read_all_at && self.anew.is_none() {
             (self.anew, self.cursor) = (Some(BTreeMap::new()), Cursor::default());
@@ -140,7 +150,7 @@ impl Coordinator {
 
     /// The next order, if there is something to be done and no order is under way.
     pub fn next_order(&mut self, fence: &Fence, now: Monotonic) -> Option<Order> {
-        if self.under_way || !self.complete {
+        if self.under_way || !self.complete || !self.seen {
             return None;
         }
         if self.queue.is_empty() && self.is_due(now) {
@@ -149,14 +159,15 @@ impl Coordinator {
         if self.queue.is_empty() {
             return None;
         }
-        self.under_way = true;
+        (self.under_way, self.ordered_at) = (true, self.revision);
         let placements = self.queue.drain(..self.queue.len().min(ORDER_MAX)).collect();
         Some(Order::Place { fence: fence.clone(), placements, deadlines: self.settings.deadlines() })
     }
 
     fn is_due(&self, now: Monotonic) -> bool {
         let rested = self.planned_at.is_none_or(|at| at.until(now) >= PLAN_EVERY);
-        rested && self.wants().is_none() && (self.changed || self.time_has_come(now))
+        let waits = self.awaits.is_some_and(|(than, until)| self.revision <= than && now < until);
+        rested && !waits && self.wants().is_none() && (self.changed || self.time_has_come(now))
     }
 
     fn plan(&mut self, now: Monotonic) {
@@ -186,6 +197,10 @@ impl Coordinator {
             Some(Answer::Fenced(_)) => return false,
             Some(Answer::Done(verdicts)) => {
                 for (placement, verdict) in placements.iter().zip(verdicts) {
+                    let newer = matches!(verdict, Verdict::Taken | Verdict::Refused(Refusal::Stale { .. }));
+                    if newer {
+                        self.awaits = Some((self.ordered_at, now.after(AFTER_REFUSAL)));
+                    }
                     let Verdict::Refused(refusal) = verdict else {
                         if let Placement::Remove { daemon } = placement {
                             self.daemons.remove(daemon);
@@ -194,6 +209,8 @@ impl Coordinator {
                     };
                     if let Refusal::NoDaemon(gone) = refusal {
                         self.daemons.remove(gone);
+                    } else if newer {
+                        // Its row tells more; it is planned anew then.
                     } else if let Some(daemon) = placement.daemon() {
                         self.refused.insert(daemon.clone(), now.after(AFTER_REFUSAL));
                     }
@@ -239,3 +256,7 @@ impl Coordinator {
         &self.daemons
     }
 }
+
+#[cfg(test)]
+#[path = "coordinator_tests.rs"]
+mod tests;

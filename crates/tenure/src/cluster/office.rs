@@ -81,6 +81,8 @@ pub(super) struct Office {
     /// The change up to which the rows of this node were read.
     rows_at: Option<Revision>,
     look_at: Monotonic,
+    /// When something last happened that a look is to show.
+    hurried_at: Monotonic,
     pause: Duration,
     leaving: bool,
 }
@@ -106,6 +108,7 @@ impl Office {
             registered_at: SteadyClock.now(),
             rows_at: None,
             look_at: SteadyClock.now(),
+            hurried_at: SteadyClock.now(),
             pause,
             leaving: false,
         }
@@ -158,6 +161,7 @@ impl Office {
 
     fn hurry(&mut self) {
         self.look_at = SteadyClock.now();
+        self.hurried_at = self.look_at;
         self.pause = self.inner.settings.look_in_motion;
     }
 
@@ -359,7 +363,8 @@ impl Office {
             || !self.registered;
         let pause = if in_motion { self.pause.min(rest) } else { rest };
         self.pause = self.pause.mul_f64(SLOWER).min(rest);
-        self.look_at = now.after(pause);
+        // What happened while this look was under way may not show in it.
+        self.look_at = if self.hurried_at > started { now } else { now.after(pause) };
     }
 
     fn rows(&mut self, rows: Result<Vec<Daemon>, StoreError>, revision: Revision) {
