@@ -6,6 +6,7 @@ mod daemon;
 mod demo;
 mod lease;
 mod migrate;
+mod node;
 mod outbox;
 mod outlet;
 mod output;
@@ -68,9 +69,11 @@ fn work() -> ExitCode {
 /// What carries messages in bulk uses what cores there are; all else is content with one thread.
 fn runtime(command: &Command) -> Builder {
     match command {
-        Command::Relay(_) | Command::Bench(_) | Command::Demo(_) | Command::DemoNode(_) => {
-            Builder::new_multi_thread()
-        }
+        Command::Relay(_)
+        | Command::Bench(_)
+        | Command::Demo(_)
+        | Command::DemoNode(_)
+        | Command::ClusterNode(_) => Builder::new_multi_thread(),
         _ => Builder::new_current_thread(),
     }
 }
@@ -91,6 +94,7 @@ async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
     match cli.command {
         Command::Demo(args) => demo::demo(global, &args).await,
         Command::DemoNode(args) => demo::node(global, &args).await,
+        Command::ClusterNode(args) => node::node(global, &args).await,
         Command::Send(args) => send::send(global, &args).await,
         Command::Relay(args) => relay::relay(global, &args).await,
         Command::Outbox(command) => outbox::outbox(global, &command).await,
@@ -109,6 +113,7 @@ async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         }
         Command::Bench(BenchCommand::Load(args)) => bench::events::load::load(global, &args).await,
         Command::Bench(BenchCommand::Failover(args)) => bench::failover::failover(global, &args).await,
+        Command::Bench(BenchCommand::Cluster(args)) => bench::cluster::cluster(global, &args).await,
         Command::Bench(BenchCommand::Idle(args)) => bench::idle::idle(global, &args).await,
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -91,6 +91,17 @@ impl FlagDirectory {
         self.path.join(format!("{name}{SUFFIX}"))
     }
 
+    /// A file beside the flags, of which nobody minds what it holds: that it is written to is the news.
+    pub(crate) fn bell(&self, name: &str) -> io::Result<PathBuf> {
+        self.create()?;
+        let path = self.path.join(format!("{name}.bell"));
+        if !path.exists() {
+            OpenOptions::new().append(true).create(true).open(&path)?;
+            like_database(&self.database, &path, 0o600);
+        }
+        Ok(path)
+    }
+
     fn create(&self) -> io::Result<()> {
         match fs::create_dir(&self.path) {
             Ok(()) => {

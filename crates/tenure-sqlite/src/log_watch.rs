@@ -41,7 +41,11 @@ impl LogWatch {
     pub(crate) fn of(database: &Path) -> (Self, Nudge) {
         let mut log = database.as_os_str().to_owned();
         log.push("-wal");
-        let log = PathBuf::from(log);
+        Self::of_file(log.into())
+    }
+
+    /// Watches another file in the same way.
+    pub(crate) fn of_file(log: PathBuf) -> (Self, Nudge) {
         #[cfg(target_os = "linux")]
         match told::Told::new(&log) {
             Ok((told, nudge)) => return (Self::Told(told.into()), Nudge::Event(nudge)),

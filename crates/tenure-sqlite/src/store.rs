@@ -10,6 +10,7 @@ use tenure_core::outbox::InboxSettings;
 use tokio::sync::OnceCell;
 
 use crate::clock::{Clocks, SystemClocks};
+use crate::cluster::watch::ClusterBell;
 use crate::database::Database;
 use crate::error::Fault;
 use crate::events::{Checkpoints, Events};
@@ -51,6 +52,8 @@ pub(crate) struct Shared {
     pub(crate) files: Arc<Files>,
     pub(crate) own_writes: Arc<OwnWrites>,
     pub(crate) bells: Arc<Bells>,
+    /// What wakes the nodes of a cluster.
+    pub(crate) cluster_bell: ClusterBell,
     /// Appends that wait for the writing connection.
     pub(crate) appends: crate::events::Line,
     busy_timeout: Duration,
@@ -81,6 +84,7 @@ impl SqliteStore {
         };
         let worker = Worker::start("tenure-sqlite", &label, open).await?;
         let files = worker.run(|database| database.files().clone()).await?;
+        let cluster_bell = ClusterBell::new(files.path(), options.naming.prefix.as_str());
         let presence = FilePresence::new(files.clone(), options.naming.prefix.as_str(), &label);
         let shared = Shared {
             label,
@@ -94,6 +98,7 @@ impl SqliteStore {
             files,
             own_writes,
             bells,
+            cluster_bell,
             appends: crate::events::Line::default(),
             busy_timeout: options.busy_timeout,
             presence,
@@ -200,6 +205,16 @@ impl SqliteStore {
         job: impl FnOnce(&Snapshot<'_>) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.read_on(&self.shared.cluster, "tenure-sqlite-cluster", job).await
+    }
+
+    /// One statement of a node's, which needs no transaction around it.
+    pub(crate) async fn glance_at_cluster<T: Send + 'static>(
+        &self,
+        glance: impl Fn(&Snapshot<'_>) -> Result<T, Fault> + Clone + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let job = glance.clone();
+        let read = move |reader: &mut Reader| reader.read_unless(|snapshot| glance(snapshot).map(Some), job);
+        self.run_on(&self.shared.cluster, "tenure-sqlite-cluster", read).await
     }
 
     /// The same for people, whose questions may take long.

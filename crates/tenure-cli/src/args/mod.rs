@@ -1,6 +1,7 @@
 //! The command line, as clap reads it.
 
 mod bench;
+mod cluster;
 mod daemon;
 mod demo;
 mod outbox;
@@ -15,6 +16,7 @@ use clap_complete::Shell;
 pub(crate) use self::bench::{
     AppendArgs, DrainArgs, EnqueueArgs, LatencyArgs, LatencyTo, LoadArgs, ParkedArgs, SubscribeArgs,
 };
+pub(crate) use self::cluster::{ClusterArgs, ClusterMeasure, ClusterNodeArgs};
 pub(crate) use self::daemon::{DaemonCommand, SteerArgs};
 pub(crate) use self::demo::{DemoArgs, DemoNodeArgs};
 pub(crate) use self::outbox::{
@@ -82,6 +84,8 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     #[command(hide = true)]
     DemoNode(DemoNodeArgs),
+    #[command(hide = true)]
+    ClusterNode(ClusterNodeArgs),
     Send(SendArgs),
     Relay(Box<RelayArgs>),
     /// See what waits and what failed; retry it or discard it
@@ -245,6 +249,7 @@ pub(crate) enum BenchCommand {
     Subscribe(SubscribeArgs),
     Load(LoadArgs),
     Failover(FailoverArgs),
+    Cluster(ClusterArgs),
     Idle(IdleArgs),
 }
 
@@ -280,11 +285,11 @@ pub(crate) enum FailoverKind {
     Cut,
 }
 
-/// Count the statements that a holder, a waiting node and a relay run while nothing happens
+/// Count the statements that a holder, a waiting node, a relay and nodes of a cluster run while nothing happens
 ///
-/// On Postgres they are counted on the wire. On SQLite they are counted in the logs of the three processes, which work on
-/// files of their own beside the one that is named: one for the holder and the waiting node, one for the relay, since a
-/// relay is woken by whatever another process commits to its file.
+/// On Postgres they are counted on the wire. On SQLite they are counted in the logs of the processes, which work on files of
+/// their own beside the one that is named: one for the holder and the waiting node, one for the relay, since a relay is
+/// woken by whatever another process commits to its file, and one for the cluster.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
         tenure bench idle --db sqlite:app.db --seconds 20 --json\n  \
@@ -293,6 +298,9 @@ pub(crate) struct IdleArgs {
     /// For how long
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=3600))]
     pub(crate) seconds: u32,
+    /// How many daemons each node of the cluster has
+    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) daemons: u32,
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

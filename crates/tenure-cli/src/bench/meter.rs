@@ -20,6 +20,8 @@ pub(super) enum Place {
     Server { url: String, address: String },
     /// A file of its own, beside the one that was named.
     File(OwnFile),
+    /// A file that someone else looks after, by this URL.
+    Given(String),
 }
 
 impl Place {
@@ -27,6 +29,14 @@ impl Place {
     pub(super) fn beside(url: &str) -> Result<Self, Failure> {
         if url.starts_with("sqlite:") {
             return OwnFile::beside(url).map(Self::File);
+        }
+        Self::given(url)
+    }
+
+    /// Just what is named.
+    pub(super) fn given(url: &str) -> Result<Self, Failure> {
+        if url.starts_with("sqlite:") {
+            return Ok(Self::Given(url.to_owned()));
         }
         let unseen = || {
             let how = "give a sqlite: URL, or a postgres:// URL with a host";
@@ -39,6 +49,7 @@ impl Place {
         match self {
             Self::Server { url, .. } => url,
             Self::File(file) => &file.url,
+            Self::Given(url) => url,
         }
     }
 
@@ -49,7 +60,9 @@ impl Place {
                 let proxy = Proxy::start(address.clone()).await?;
                 Ok(Meter { url: proxy.url(url)?, count: Count::Wire(proxy) })
             }
-            Self::File(file) => Ok(Meter { url: file.url.clone(), count: Count::Log(Arc::default()) }),
+            Self::File(_) | Self::Given(_) => {
+                Ok(Meter { url: self.url().to_owned(), count: Count::Log(Arc::default()) })
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `tenure bench`: figures measured on the user's own machine and database, with real processes.
 
 mod actor;
+pub(crate) mod cluster;
 mod contestant;
 pub(crate) mod events;
 pub(crate) mod failover;

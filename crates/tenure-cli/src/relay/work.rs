@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tenure::core::contract::Sink;
 use tenure::{
-    Cluster, ClusterError, ClusterSettings, Database, LeaseName, LeaseSettings, Leases, Node, OutboxParts,
-    Relay, RelaySettings, RelayStatus, Retention, Stop, Sweeper,
+    Cluster, ClusterSettings, Database, LeaseName, LeaseSettings, Leases, Node, OutboxParts, Relay,
+    RelaySettings, RelayStatus, Retention, Stop, Sweeper,
 };
 use tokio::task::JoinHandle;
 
@@ -88,15 +88,4 @@ pub(super) fn parts(database: &Database, plan: Plan, count: u32, stop: &Stop) ->
         gone.map_or(Ok(()), |reason| Err(tenure::RelayError::SinkGone { reason }.into()))
     });
     Ok(Work { status: Arc::new(move || parts.status()), task })
-}
-
-impl From<ClusterError> for Failure {
-    fn from(error: ClusterError) -> Self {
-        match error {
-            ClusterError::Settings(error) => error.into(),
-            ClusterError::Lease(error) => error.into(),
-            ClusterError::Store(error) => error.into(),
-            other => Self::Failed(other.to_string()),
-        }
-    }
 }

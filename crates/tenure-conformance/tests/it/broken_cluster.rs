@@ -469,6 +469,10 @@ impl ClusterStore for Broken {
         Ok(answer)
     }
 
+    async fn wake(&self) -> Result<(), StoreError> {
+        self.inner.wake().await
+    }
+
     async fn watch(&self) -> Result<Option<Arc<dyn Wakeup>>, StoreError> {
         match self.flaw {
             Flaw::NeverWoken => Ok(Some(Arc::new(Silent::default()))),

@@ -53,6 +53,11 @@ pub struct Coordinator {
     /// It has looked: before that it does not know who is there, and nobody would be.
     has_looked: bool,
     complete: bool,
+    /// It has changed something, or knows less than the store: until a look shows more than this revision, or until then,
+    /// nothing is planned by rows that are old.
+    awaits: Option<(Revision, Monotonic)>,
+    /// What was known when the last order was given.
+    ordered_at: Revision,
     queue: VecDeque<Placement>,
     under_way: bool,
     /// What was refused, and until when it is left alone.
@@ -65,8 +70,6 @@ pub struct Coordinator {
     planned_at: Option<Monotonic>,
     /// An order went wrong as a whole: nothing is planned before then.
     rests_until: Option<Monotonic>,
-    /// An order was answered, and what came of it was not looked at yet.
-    awaits_look: bool,
     /// When, by the store's clock, there may be something to do although nothing changed.
     due_at: Option<StoreTime>,
 }
@@ -86,6 +89,8 @@ impl Coordinator {
             read_all_at: now.after(READ_ALL),
             has_looked: false,
             complete: false,
+            awaits: None,
+            ordered_at: Revision::default(),
             queue: VecDeque::new(),
             under_way: false,
             refused: BTreeMap::new(),
@@ -96,7 +101,6 @@ impl Coordinator {
             changed: true,
             planned_at: None,
             rests_until: None,
-            awaits_look: false,
             due_at: None,
         }
     }
@@ -122,7 +126,7 @@ impl Coordinator {
         self.changed |= look.revision != self.revision;
         (self.now, self.revision) = (look.now, look.revision);
         self.nodes.clone_from(&look.nodes);
-        (self.has_looked, self.awaits_look) = (true, false);
+        self.has_looked = true;
         if now >= self.read_all_at && self.anew.is_none() {
             (self.anew, self.cursor) = (Some(BTreeMap::new()), Cursor::default());
             self.read_all_at = now.after(READ_ALL);
@@ -169,7 +173,7 @@ impl Coordinator {
         if self.queue.is_empty() {
             return None;
         }
-        self.under_way = true;
+        (self.under_way, self.ordered_at) = (true, self.revision);
         let placements = self.queue.drain(..self.queue.len().min(ORDER_MAX)).collect();
         Some(Order::Place { fence: fence.clone(), placements, deadlines: self.settings.deadlines() })
     }
@@ -177,7 +181,8 @@ impl Coordinator {
     fn is_due(&self, now: Monotonic) -> bool {
         let rested = self.planned_at.is_none_or(|at| at.until(now) >= PLAN_EVERY);
         let rested = rested && self.rests_until.is_none_or(|until| now >= until);
-        rested && !self.awaits_look && self.wants().is_none() && (self.changed || self.time_has_come(now))
+        let waits = self.awaits.is_some_and(|(than, until)| self.revision <= than && now < until);
+        rested && !waits && self.wants().is_none() && (self.changed || self.time_has_come(now))
     }
 
     fn plan(&mut self, now: Monotonic) {
@@ -201,13 +206,16 @@ impl Coordinator {
     /// office.
     pub fn answered(&mut self, order: &Order, answer: Option<&Answer>, now: Monotonic) -> bool {
         self.under_way = false;
-        // Its own changes are in the rows: the next plan is made of those.
-        (self.changed, self.awaits_look) = (true, true);
+        self.changed = true;
         let Order::Place { placements, .. } = order else { return true };
         match answer {
             Some(Answer::Fenced(_)) => return false,
             Some(Answer::Done(verdicts)) => {
                 for (placement, verdict) in placements.iter().zip(verdicts) {
+                    let newer = matches!(verdict, Verdict::Taken | Verdict::Refused(Refusal::Stale { .. }));
+                    if newer {
+                        self.awaits = Some((self.ordered_at, now.after(AFTER_REFUSAL)));
+                    }
                     let Verdict::Refused(refusal) = verdict else {
                         if let Placement::Remove { daemon } = placement {
                             self.daemons.remove(daemon);
@@ -216,6 +224,8 @@ impl Coordinator {
                     };
                     match (refusal, placement.daemon()) {
                         (Refusal::NoDaemon(gone), _) => drop(self.daemons.remove(gone)),
+                        // Its row tells more; it is planned anew then.
+                        _ if newer => {}
                         (_, Some(daemon)) => {
                             self.refused.insert(daemon.clone(), now.after(AFTER_REFUSAL));
                         }
@@ -268,54 +278,5 @@ impl Coordinator {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cluster::{DaemonSpec, LEADER_LEASE};
-    use crate::lease::LeaseName;
-
-    #[test]
-    fn before_its_first_look_a_leader_orders_nothing() {
-        let now = Monotonic::from_origin(Duration::ZERO);
-        let mut coordinator = Coordinator::new(ClusterSettings::default(), now);
-        let spec = DaemonSpec::new(DaemonName::new("d").unwrap());
-        let wanted = coordinator.wants().unwrap();
-        let daemon = Daemon {
-            state: DaemonState::Active,
-            place: Some((NodeName::new("a").unwrap(), Term::FIRST)),
-            generation: Some(Term::FIRST),
-            ..Daemon::new(spec, StoreTime::from_micros(0))
-        };
-        coordinator.read(&wanted, vec![daemon]);
-        let fence = Fence { lease: LeaseName::new(LEADER_LEASE).unwrap(), term: Term::FIRST };
-        assert_eq!(coordinator.next_order(&fence, now), None, "it does not know who is there");
-        let nobody = ClusterLook {
-            now: StoreTime::from_micros(1),
-            revision: Revision::default(),
-            leader: None,
-            nodes: Vec::new(),
-        };
-        coordinator.looked(&nobody, now);
-        assert!(coordinator.next_order(&fence, now).is_some(), "now it knows that nobody is");
-    }
-
-    #[test]
-    fn what_changes_while_it_reads_is_read_next() {
-        let now = Monotonic::from_origin(Duration::ZERO);
-        let mut coordinator = Coordinator::new(ClusterSettings::default(), now);
-        let look = |revision| ClusterLook {
-            now: StoreTime::from_micros(1),
-            revision: Revision(revision),
-            leader: None,
-            nodes: Vec::new(),
-        };
-        coordinator.looked(&look(10), now);
-        let wanted = coordinator.wants().unwrap();
-        // The page was read before this change, and arrives after it.
-        coordinator.looked(&look(11), now);
-        coordinator.read(&wanted, Vec::new());
-        let next = coordinator.wants().unwrap();
-        assert_eq!(next.after, Cursor { revision: Revision(10), daemon: None });
-        coordinator.read(&next, Vec::new());
-        assert_eq!(coordinator.wants(), None);
-    }
-}
+#[path = "coordinator_tests.rs"]
+mod tests;

@@ -21,7 +21,7 @@ pub struct ClusterSettings {
     pub presence: Option<PresenceSettings>,
     /// How the leader's lease is held.
     pub election: LeaseSettings,
-    /// How often a node looks when something wakes it in between, and when nothing does. 2 s, 1 s.
+    /// How often a node looks when something wakes it in between, and when nothing does. 3 s, 1 s.
     pub look: Duration,
     /// The same where nothing wakes it.
     pub look_without_wakeup: Duration,
@@ -57,7 +57,7 @@ impl Default for ClusterSettings {
             margin: Duration::from_millis(500),
             presence: Some(PresenceSettings::default()),
             election: LeaseSettings::default(),
-            look: Duration::from_secs(2),
+            look: Duration::from_secs(3),
             look_without_wakeup: Duration::from_secs(1),
             look_in_motion: Duration::from_millis(50),
             acknowledge: Duration::from_secs(30),

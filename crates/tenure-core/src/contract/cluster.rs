@@ -28,6 +28,12 @@ pub trait ClusterStore: Send + Sync + fmt::Debug {
     /// Carries out an order.
     async fn apply(&self, order: &Order) -> Result<Answer, StoreError>;
 
+    /// Has everyone look who watches, although nothing of the cluster itself changed: a node's lease has ended before its
+    /// time, say. A hint, as all wake-ups are.
+    async fn wake(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Opens what wakes a node when the cluster changed, where the store has such a thing.
     async fn watch(&self) -> Result<Option<Arc<dyn Wakeup>>, StoreError> {
         Ok(None)

@@ -184,6 +184,11 @@ impl ClusterStore for MemoryStore {
         Ok(answer)
     }
 
+    async fn wake(&self) -> Result<(), StoreError> {
+        self.cluster_bells().ring();
+        Ok(())
+    }
+
     async fn watch(&self) -> Result<Option<Arc<dyn Wakeup>>, StoreError> {
         Ok(Some(self.cluster_bells().listen()))
     }

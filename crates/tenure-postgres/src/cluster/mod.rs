@@ -93,6 +93,10 @@ impl ClusterStore for PostgresStore {
         self.shared.carry_out(order).await
     }
 
+    async fn wake(&self) -> Result<(), StoreError> {
+        self.shared.read(&self.shared.statements.cluster.wake, &[]).await.map(drop)
+    }
+
     async fn watch(&self) -> Result<Option<Arc<dyn Wakeup>>, StoreError> {
         if self.shared.pooled {
             return Ok(None);

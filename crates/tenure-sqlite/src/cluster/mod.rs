@@ -8,10 +8,12 @@
 //! | `statements` | its SQL |
 //! | `rows` | from rows to members and daemons, and back |
 //! | `apply`, `write` | an order under the lock; what is written |
+//! | `watch` | what wakes a node that sleeps |
 
 mod apply;
 mod rows;
 pub(crate) mod statements;
+pub(crate) mod watch;
 mod write;
 
 use std::sync::Arc;
@@ -39,7 +41,7 @@ const REVISION_AT: usize = 32;
 #[async_trait]
 impl ClusterStore for SqliteStore {
     async fn look(&self) -> Result<ClusterLook, StoreError> {
-        self.read_cluster(look).await
+        self.glance_at_cluster(look).await
     }
 
     async fn daemons_after(&self, after: &Cursor, limit: u32) -> Result<Vec<Daemon>, StoreError> {
@@ -80,13 +82,18 @@ impl ClusterStore for SqliteStore {
             })
             .await?;
         if changed {
-            self.shared().bells.ring();
+            self.ring_cluster();
         }
         Ok(answer)
     }
 
+    async fn wake(&self) -> Result<(), StoreError> {
+        self.ring_cluster();
+        Ok(())
+    }
+
     async fn watch(&self) -> Result<Option<Arc<dyn Wakeup>>, StoreError> {
-        Ok(Some(Arc::new(self.watch_log()?)))
+        Ok(Some(Arc::new(self.watch_cluster()?)))
     }
 }
 

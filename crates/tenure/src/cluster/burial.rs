@@ -74,6 +74,10 @@ async fn bury(inner: Arc<Inner>, leases: Leases, node: NodeName, term: Term, giv
                 tracing::warn!(%fence, %error, "the lease of a dead node was not given back; its ttl will end it");
             }
             inner.nudge.notify_one();
+            // Whoever leads is to see it now, and not at its next look.
+            if let Err(error) = inner.store.wake().await {
+                tracing::debug!(%error, "the others will see it when they look");
+            }
         }
         Ok(None) => {}
         Err(error) => tracing::warn!(%node, %error, "a node cannot be watched; its ttl decides"),

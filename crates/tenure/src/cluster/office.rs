@@ -80,6 +80,8 @@ pub(super) struct Office {
     registering: bool,
     registered: bool,
     register_at: Monotonic,
+    /// When the store last took this node's row: a look that was begun before then may not show it.
+    registered_at: Monotonic,
     /// The change up to which the rows of this node were read.
     rows_at: Option<Revision>,
     /// Not before then are they read again after an error; then at the latest.
@@ -87,8 +89,8 @@ pub(super) struct Office {
     /// When this node last knew for sure what it is to run: the start of a look whose rows it has.
     sure_at: Monotonic,
     look_at: Monotonic,
-    /// Something was heard while a look was under way: another one follows.
-    hurried: bool,
+    /// When something last happened that a look is to show.
+    hurried_at: Monotonic,
     pause: Duration,
     leaving: bool,
     /// Given when this office ends: what belongs to it, ends too.
@@ -115,11 +117,12 @@ impl Office {
             registering: false,
             registered: false,
             register_at: now,
+            registered_at: now,
             rows_at: None,
             read_at: now,
             sure_at: now,
             look_at: now,
-            hurried: false,
+            hurried_at: now,
             pause,
             leaving: false,
             last,
@@ -187,7 +190,7 @@ impl Office {
 
     fn hurry(&mut self) {
         self.look_at = SteadyClock.now();
-        self.hurried = self.looking;
+        self.hurried_at = self.look_at;
         self.pause = self.inner.settings.look_in_motion;
     }
 
@@ -384,7 +387,8 @@ impl Office {
                     self.sure_at = started;
                 }
                 let ours = own.is_some_and(|own| own.member.term == self.fence.term);
-                if self.registered && !ours && !self.registering && now >= self.register_at {
+                let due = started >= self.registered_at && now >= self.register_at;
+                if self.registered && !ours && !self.registering && due {
                     tracing::warn!(node = %self.inner.node.name, "this node's row has vanished; it registers again");
                     self.register();
                 }
@@ -407,7 +411,8 @@ impl Office {
             || !self.registered;
         let pause = if in_motion { self.pause.min(rest) } else { rest };
         self.pause = self.pause.mul_f64(SLOWER).min(rest);
-        self.look_at = if std::mem::take(&mut self.hurried) { now } else { now.after(pause) };
+        // What happened while this look was under way may not show in it.
+        self.look_at = if self.hurried_at > started { now } else { now.after(pause) };
     }
 
     fn rows(&mut self, rows: Result<Vec<Daemon>, StoreError>, revision: Revision) {
@@ -457,6 +462,7 @@ impl Office {
                 }
                 // Should it not have taken effect, the next look does not show the row, and it is said again.
                 self.registered = true;
+                self.registered_at = now;
             }
             Said::Leaving => {}
             Said::Acknowledged(daemons) => self.host.acknowledged(&daemons, verdicts.as_deref(), now),

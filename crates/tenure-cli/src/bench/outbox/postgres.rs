@@ -69,6 +69,10 @@ impl Rig for PostgresRig {
         &self.database
     }
 
+    fn address(&self) -> (String, Option<String>) {
+        (self.url.clone(), Some(self.schema.clone()))
+    }
+
     async fn fill(&self, count: u64, sources: u32, parked: bool) -> Result<(), Failure> {
         let (count, sources) = (count as i64, i64::from(sources));
         self.client.execute(FILL, &[&count, &sources, &PAYLOAD, &parked]).await.map_err(failed)?;

@@ -11,7 +11,6 @@ use crate::args::Global;
 use crate::output::Failure;
 use crate::store;
 
-/// A place for one run, with a way past Tenure to the tables.
 /// How events are appended while it is measured.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Appends {
@@ -23,6 +22,7 @@ pub(crate) struct Appends {
     pub(crate) lasts: Duration,
 }
 
+/// A place for one run, with a way past Tenure to the tables.
 #[async_trait]
 pub(in crate::bench) trait Rig: Send + Sync {
     /// What the report calls it.
@@ -30,6 +30,9 @@ pub(in crate::bench) trait Rig: Send + Sync {
 
     /// Tenure on this place.
     fn database(&self) -> &Database;
+
+    /// The URL and the schema by which another process finds it.
+    fn address(&self) -> (String, Option<String>);
 
     /// Inserts messages in one statement, as a foreign program would: `count` of them, spread over `sources`; none for
     /// messages without a source. With `parked`, all are of one source of that name.

@@ -74,6 +74,10 @@ impl Rig for SqliteRig {
         &self.database
     }
 
+    fn address(&self) -> (String, Option<String>) {
+        (format!("sqlite:{}", self.file.display()), None)
+    }
+
     async fn fill(&self, count: u64, sources: u32, parked: bool) -> Result<(), Failure> {
         self.run(move |connection| connection.execute(FILL, params![count as i64, sources, PAYLOAD, parked]))
             .await?;

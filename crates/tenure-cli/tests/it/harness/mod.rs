@@ -1,6 +1,7 @@
 //! What every test needs: a store of its own, processes that end with the test, and patience.
 
 mod acts;
+mod cluster_node;
 mod pipe;
 mod process;
 mod proxy;
@@ -15,6 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 pub(crate) use acts::Acts;
+pub(crate) use cluster_node::{ClusterNode, assert_never_doubled, declare, micros_now, runs};
 pub(crate) use pipe::{fill, full_pipe};
 pub(crate) use process::{children, guard_of, is_running, signal, signal_group};
 pub(crate) use proxy::{Link, Proxy};

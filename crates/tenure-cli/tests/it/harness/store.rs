@@ -206,8 +206,10 @@ impl Store {
 impl Drop for Store {
     fn drop(&mut self) {
         if self.kind != Kind::Sqlite {
-            let sql =
-                format!("drop table if exists {} cascade", TABLES.map(|table| self.table(table)).join(", "));
+            // The last is that of the cluster's nodes under test.
+            let tables: Vec<_> =
+                TABLES.iter().chain(&["cluster_ledger"]).map(|table| self.table(table)).collect();
+            let sql = format!("drop table if exists {} cascade", tables.join(", "));
             let _ = block_on(execute(&self.url, &sql));
         }
     }

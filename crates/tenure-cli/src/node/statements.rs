@@ -1,0 +1,23 @@
+//! The SQL of the ledger that daemons of a measured or tested node write. Its table stands beside Tenure's.
+
+pub(super) mod postgres {
+    pub(crate) const CREATE: &str = "CREATE TABLE IF NOT EXISTS {prefix}cluster_ledger (id bigserial PRIMARY KEY, \
+        daemon text NOT NULL, generation bigint NOT NULL, node text NOT NULL, seq bigint NOT NULL)";
+    pub(crate) const WRITE: &str =
+        "INSERT INTO {prefix}cluster_ledger (daemon, generation, node, seq) VALUES ($1, $2, $3, $4)";
+    /// Two nodes that make one table at once stumble over each other.
+    pub(crate) const LOCK: &str = "SELECT pg_advisory_xact_lock(7203987712441)";
+}
+
+pub(super) mod sqlite {
+    pub(crate) const CREATE: &str = "CREATE TABLE IF NOT EXISTS {prefix}cluster_ledger (id integer PRIMARY KEY AUTOINCREMENT, \
+        daemon text NOT NULL, generation integer NOT NULL, node text NOT NULL, seq integer NOT NULL)";
+    pub(crate) const WRITE: &str =
+        "INSERT INTO {prefix}cluster_ledger (daemon, generation, node, seq) VALUES (?1, ?2, ?3, ?4)";
+}
+
+/// With the names of the tables as the command line says.
+pub(super) fn named(statement: &str, naming: &tenure::core::naming::Naming) -> String {
+    let schema = naming.schema.as_ref().map_or_else(String::new, |schema| format!("\"{schema}\"."));
+    statement.replace("{prefix}", &format!("{schema}{}", naming.prefix))
+}
