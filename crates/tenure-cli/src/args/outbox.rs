@@ -69,11 +69,11 @@ pub(crate) struct RelayArgs {
     /// parts, and the order of each source is kept
     #[arg(long, env = "TENURE_COORDINATION", value_name = "HOW", default_value = "exclusive", value_parser = coordination)]
     pub(crate) coordination: Coordination,
-    /// What this node is called in lists and logs; the machine's name by default, with partitioned:N also the process id,
-    /// for there no two may have one name
+    /// What this node is called in lists and logs; the machine's name by default, with partitioned:N and a number behind it
+    /// where that is taken, for there no two may have one name
     #[arg(long, env = "TENURE_NODE", value_name = "NODE")]
     pub(crate) name: Option<String>,
-    /// The name of the relay's lease: the same for all relays of one outbox, or several work at once
+    /// The name of the relay's lease: the same for all relays of one outbox, or several work at once; parts wait while it is held
     #[arg(long, env = "TENURE_RELAY_LEASE", value_name = "NAME", default_value = "outbox")]
     pub(crate) lease_name: String,
     /// How long the relay's lease lasts without renewal

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use tenure::core::contract::{OutboxAdmin, Sink};
+use tenure::core::contract::Sink;
 use tenure::sink::{self, HttpOptions, SinkError, SinkOptions};
-use tenure::{LeaseSettings, RelayError, RelayStatus, Role, Stop, local_node};
+use tenure::{DaemonFilter, Database, LeaseSettings, RelayError, RelayStatus, Role, Stop, local_node};
 
 use self::work::{Plan, Status, Work};
 use crate::args::{Coordination, Global, RelayArgs};
@@ -38,10 +38,7 @@ pub(crate) async fn relay(global: &Global, args: &RelayArgs) -> Result<ExitCode,
     let lease_settings = LeaseSettings::with_ttl(args.ttl);
     lease_settings.validate()?;
     let lease = tenure::LeaseName::new(args.lease_name.as_str())?;
-    let mut node = local_node(args.name.as_deref())?;
-    if matches!(args.coordination, Coordination::Partitioned(_)) && args.name.is_none() {
-        node.name = tenure::NodeName::new(format!("{}-{}", node.name, node.pid))?;
-    }
+    let node = local_node(args.name.as_deref())?;
     let url = store::database_url(global)?;
     store::refuse_memory(url)?;
     let sink = sink(args)?;
@@ -58,7 +55,7 @@ pub(crate) async fn relay(global: &Global, args: &RelayArgs) -> Result<ExitCode,
         tracing::info!("{note}");
     }
     let stop = Stop::new();
-    let plan = Plan { node, sink, settings, retention, lease, lease_settings };
+    let plan = Plan { node, named: args.name.is_some(), sink, settings, retention, lease, lease_settings };
     let Work { status, task: work } = match args.coordination {
         Coordination::Partitioned(count) => work::parts(&database, plan, count, &stop)?,
         coordination => work::whole(&database, plan, coordination == Coordination::Exclusive, &stop)?,
@@ -74,10 +71,10 @@ pub(crate) async fn relay(global: &Global, args: &RelayArgs) -> Result<ExitCode,
     let mut ended = tokio::select! {
         ended = &mut work => Some(ended),
         signal = signals.ending() => {
-            tracing::info!(%signal, "stopping: what is under way may end");
+            tracing::info!(%signal, "stopping: what is under way may end; the same signal again does not wait for it");
             None
         }
-        () = until_empty(args, &status, database.outbox_admin()) => None,
+        () = until_empty(args, &status, &database) => None,
     };
     stop.stop();
     if ended.is_none() {
@@ -121,10 +118,11 @@ fn sink(args: &RelayArgs) -> Result<Arc<dyn Sink>, Failure> {
 }
 
 /// Waits until nothing is left that could be delivered now; for ever unless that was asked for.
-async fn until_empty(args: &RelayArgs, status: &Status, admin: Arc<dyn OutboxAdmin>) {
+async fn until_empty(args: &RelayArgs, status: &Status, database: &Database) {
     if !args.until_empty {
         return std::future::pending().await;
     }
+    let admin = database.outbox_admin();
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         let status = status();
@@ -138,11 +136,25 @@ async fn until_empty(args: &RelayArgs, status: &Status, admin: Arc<dyn OutboxAdm
         if nothing_due
             && let Ok(stats) = admin.stats().await
             && stats.retrying == 0
-            && (at_work || stats.lag.is_none())
+            && (at_work || stats.lag.is_none() || is_held_back(&status, database).await)
         {
             return;
         }
     }
+}
+
+/// Whether all that is left belongs to parts that an operator has paused: it could not be delivered now.
+async fn is_held_back(status: &RelayStatus, database: &Database) -> bool {
+    let Role::Parts { parts } = status.role else { return false };
+    let Ok(rows) = database.cluster().daemons(&DaemonFilter::beginning("outbox/")).await else {
+        return false;
+    };
+    let (paused, others): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.paused_by.is_some());
+    let held_back = !paused.is_empty() && others.len() as u64 == parts;
+    if held_back {
+        output::note(format_args!("{} parts are paused: what is in them stays where it is", paused.len()));
+    }
+    held_back
 }
 
 /// The last word of a relay to programs.

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use super::plan::{Picture, plan};
 use super::{
-    Answer, ClusterLook, ClusterSettings, Cursor, Daemon, DaemonName, DaemonState, Order, Placement, Refusal,
-    Revision, Standing, Verdict,
+    Answer, ClusterLook, ClusterSettings, Cursor, Daemon, DaemonName, DaemonSpec, DaemonState, Order,
+    Placement, Refusal, Revision, Standing, Verdict,
 };
 use crate::id::NodeName;
 use crate::lease::{Fence, Term};
@@ -269,6 +269,25 @@ impl Coordinator {
             || self.wants().is_some()
             || self.nodes.iter().any(leaves)
             || self.daemons.values().any(moves)
+    }
+
+    /// Which parts of something are to be declared again: this node brings them along, none is known, and no part of another
+    /// layout is. Somebody deleted their rows. Only after all rows were read.
+    pub fn missing<'s>(&self, specs: &'s [DaemonSpec]) -> Vec<&'s DaemonSpec> {
+        if !self.complete || self.anew.is_some() {
+            return Vec::new();
+        }
+        let same = |spec: &DaemonSpec| {
+            let group = spec.group.as_ref();
+            let of_it = self.daemons.values().filter(|daemon| {
+                daemon.spec.group.as_ref().map(|theirs| &theirs.name) == group.map(|ours| &ours.name)
+            });
+            let mut layouts = of_it.map(|daemon| daemon.spec.group.as_ref());
+            layouts.all(|theirs| theirs == group)
+        };
+        let missing =
+            specs.iter().filter(|spec| spec.group.is_some() && !self.daemons.contains_key(&spec.name));
+        missing.filter(|spec| same(spec)).collect()
     }
 
     /// The daemons as the leader knows them.

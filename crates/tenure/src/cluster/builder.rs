@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tenure_core::cluster::{
-    ClusterSettings, DaemonName, DaemonSpec, Group, LEADER_LEASE, Labels, MemberError, node_lease,
+    Answer, ClusterSettings, DaemonName, DaemonSpec, Group, LEADER_LEASE, Labels, MemberError, Order,
+    node_lease,
 };
 use tenure_core::contract::{ClusterStore, LeaseStore};
 use tenure_core::id::Node;
@@ -34,7 +35,7 @@ const SPECS_MAX: usize = 10_000;
 pub struct ClusterBuilder {
     leases: Leases,
     election: Option<Leases>,
-    inner: Inner,
+    pub(super) inner: Inner,
 }
 
 impl Cluster {
@@ -171,6 +172,11 @@ impl ClusterBuilder {
             false => None,
         };
         let fence = join(&inner, &seat).await?;
+        if let Err(error) = register(&inner, &fence).await {
+            // Stop acting first, then release: nothing has begun.
+            let _ = seat.release().await;
+            return Err(error);
+        }
         let (inner, stop, gone) = (Arc::new(inner), Stop::new(), Stop::new());
         let life = Life { inner: inner.clone(), leases: leases.clone(), seat, election, stop: stop.clone() };
         // In a task of its own, so that whoever waits for the end hears of a panic too.
@@ -183,6 +189,28 @@ impl ClusterBuilder {
         });
         let singletons = std::sync::Mutex::default();
         Ok(Cluster { shared: Arc::new(Shared { inner, leases, stop, gone, singletons }) })
+    }
+}
+
+/// Registers for the first time. What waiting cannot mend (missing rights, a refusal) is an error at once; a store that is
+/// away is ridden out in office.
+async fn register(inner: &Inner, fence: &Fence) -> Result<(), ClusterError> {
+    let order = Order::Register {
+        fence: fence.clone(),
+        member: Box::new(inner.member(fence.term, false)),
+        declares: inner.specs.clone(),
+        deadlines: inner.settings.deadlines(),
+    };
+    match inner.store.apply(&order).await {
+        Ok(Answer::Done(_)) => {
+            inner.declared.store(true, Ordering::Relaxed);
+            Ok(())
+        }
+        Ok(Answer::Refused(refusal)) => Err(refusal.into()),
+        // Lost in this very moment: it is noticed in office.
+        Ok(Answer::Fenced(_)) => Ok(()),
+        Err(error) if error.is_transient() => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 

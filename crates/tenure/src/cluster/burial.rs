@@ -69,7 +69,12 @@ async fn bury(inner: Arc<Inner>, leases: Leases, node: NodeName, term: Term, giv
     };
     match lease.acquire_when_free(&given_up).await {
         Ok(Some(fence)) => {
-            tracing::warn!(%node, %term, "a node is gone");
+            // One that has left gives its lease back too.
+            let there = inner.store.look().await.ok();
+            match there.is_some_and(|look| look.node(&node).is_some_and(|known| known.member.term == term)) {
+                true => tracing::warn!(%node, %term, "a node is gone"),
+                false => tracing::debug!(%node, %term, "a node has left"),
+            }
             if let Err(error) = lease.release().await {
                 tracing::warn!(%fence, %error, "the lease of a dead node was not given back; its ttl will end it");
             }

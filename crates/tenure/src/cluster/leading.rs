@@ -127,6 +127,7 @@ async fn lead(inner: &Arc<Inner>, lease: &Lease, fence: &Fence, resigned: &Stop,
                 Event::Read(wanted, Ok(page)) => {
                     reading = false;
                     coordinator.read(&wanted, page);
+                    declare_missing(inner, &coordinator);
                 }
                 Event::Read(_, Err(error)) => {
                     (reading, read_at) = (false, SteadyClock.now().after(IDLE));
@@ -135,6 +136,10 @@ async fn lead(inner: &Arc<Inner>, lease: &Lease, fence: &Fence, resigned: &Stop,
                 Event::Answered(order, answer) => {
                     if let Err(error) = &answer {
                         inner.trouble("place daemons", error);
+                        if !error.is_transient() {
+                            // It would go on failing, and nobody else would lead.
+                            return Ended::Resigned;
+                        }
                     }
                     say_refusals(answer.as_ref().ok());
                     if !coordinator.answered(&order, answer.as_ref().ok(), SteadyClock.now()) {
@@ -154,6 +159,22 @@ async fn lead(inner: &Arc<Inner>, lease: &Lease, fence: &Fence, resigned: &Stop,
         }
         lease.progress();
     }
+}
+
+/// Parts whose rows somebody deleted are declared again, or what is in them would be left to nobody.
+fn declare_missing(inner: &Arc<Inner>, coordinator: &Coordinator) {
+    let missing: Vec<_> = coordinator.missing(&inner.specs).into_iter().cloned().collect();
+    if missing.is_empty() || !inner.declared.load(Ordering::Relaxed) {
+        return;
+    }
+    tracing::warn!(first = %missing[0].name, count = missing.len(), "parts have no rows; they are declared again");
+    let order = Order::Declare { specs: missing, deadlines: inner.settings.deadlines() };
+    let inner = inner.clone();
+    tokio::spawn(async move {
+        if let Err(error) = inner.store.apply(&order).await {
+            inner.trouble("declare parts again", &error);
+        }
+    });
 }
 
 fn say_refusals(answer: Option<&Answer>) {

@@ -24,6 +24,10 @@ const OUTBOX: &str = "outbox";
 const RETENTION: &str = "outbox-retention";
 /// How often it is looked whether one that drains the whole outbox has stopped.
 const WHOLE_AGAIN: Duration = Duration::from_secs(1);
+/// How much longer than a relay its daemon has to stop.
+const DRAIN_MORE: Duration = Duration::from_secs(4);
+/// How long after its deadline the outcome of a delivery is recorded.
+const RECORDING: Duration = Duration::from_secs(1);
 /// The fewest rows that a part reads ahead.
 const READ_AHEAD_MIN: usize = 512;
 
@@ -67,6 +71,9 @@ impl OutboxParts {
         settings: RelaySettings,
     ) -> Result<Self, RelayError> {
         let depot = Depot::new(store, settings.concurrency)?;
+        // What is under way ends and is recorded before the next node begins; its deadline bounds that.
+        let drain = settings.drain.max(settings.deadline + RECORDING);
+        let settings = RelaySettings { drain, ..settings };
         settings.validate()?;
         let (whole, relays) = (None, Mutex::default());
         Ok(Self { shared: Arc::new(Shared { depot, sink, node, settings, whole, relays }) })
@@ -215,7 +222,10 @@ impl ClusterBuilder {
         sweeper: Option<Sweeper>,
     ) -> Result<Self, ClusterError> {
         Part::new(0, count).map_err(|error| ClusterError::Parts(error.to_string()))?;
-        let builder = self.shards(OUTBOX, count, parts.clone())?;
+        let mut builder = self.shards(OUTBOX, count, parts.clone())?;
+        // A tenth of it, up to two seconds, is the margin before which a daemon is cut off.
+        let drain = parts.shared.settings.drain + DRAIN_MORE;
+        builder.inner.settings.drain = builder.inner.settings.drain.max(drain);
         match sweeper {
             Some(sweeper) => builder.daemon(RETENTION, sweeper),
             None => Ok(builder),

@@ -42,7 +42,8 @@ mod status;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::contract::{OutboxStore, Sink};
+use tenure_core::cluster::{Daemon, DaemonFilter, DaemonName};
+use tenure_core::contract::{ClusterStore, OutboxStore, Sink};
 use tenure_core::id::NodeName;
 use tenure_core::lease::{Fence, SettingsError};
 use tenure_core::outbox::{Recorded, RelaySettings, Retention};
@@ -59,6 +60,10 @@ use crate::mandate::{InAir, Left, Mandate};
 use crate::stop::Stop;
 use crate::sweeper::Sweeper;
 
+/// How the names of an outbox's parts begin.
+const PARTS: &str = "outbox/";
+/// How often a relay looks whether parts have stopped.
+const PARTS_AGAIN: Duration = Duration::from_secs(2);
 /// How long a relay that was deposed waits before it stands by again.
 const AFTER_DEPOSED: Duration = Duration::from_millis(200);
 
@@ -72,6 +77,15 @@ pub enum RelayError {
     /// The lease could not be had, and waiting would not mend it.
     #[error(transparent)]
     Lease(#[from] LeaseError),
+    /// Nodes of a cluster drain parts of this outbox.
+    #[error(
+        "{part} is at work: nodes drain parts of this outbox, and each message would be delivered twice. Stop the relays with \
+         --coordination partitioned first, or start this one like them"
+    )]
+    PartsAtWork {
+        /// One of the parts.
+        part: DaemonName,
+    },
     /// The store of the outbox does not know the lease.
     #[error(
         "the store of the outbox refuses {fence}, although the lease is held: it is kept in another store. Take the \
@@ -96,6 +110,8 @@ pub struct Relay {
     /// The right to work; without one there is no other relay, or receivers do not mind.
     lease: Option<Lease>,
     sweeper: Option<Sweeper>,
+    /// Where parts of the same outbox would be.
+    parts: Option<Arc<dyn ClusterStore>>,
 }
 
 /// What all parts of a relay share.
@@ -144,7 +160,7 @@ impl Relay {
         settings.validate()?;
         let (gauge, nudge) = (Gauge::default(), Notify::new());
         let shared = Arc::new(Shared { store, sink, node, settings, gauge, nudge, depot });
-        Ok(Self { shared, lease: None, sweeper: None })
+        Ok(Self { shared, lease: None, sweeper: None, parts: None })
     }
 
     /// Works only while it holds `lease` ("exclusive"); until then it reads no rows at all. The lease must be kept in the
@@ -152,6 +168,14 @@ impl Relay {
     #[must_use]
     pub fn exclusive(mut self, lease: Lease) -> Self {
         self.lease = Some(lease);
+        self
+    }
+
+    /// Does not work while `cluster` has nodes drain parts of the same outbox: each message would be delivered by both. An
+    /// [exclusive](Relay::exclusive) relay waits for them; one without a lease does not start.
+    #[must_use]
+    pub fn not_beside_parts(mut self, cluster: Arc<dyn ClusterStore>) -> Self {
+        self.parts = Some(cluster);
         self
     }
 
@@ -180,6 +204,9 @@ impl Relay {
     pub async fn run(&self, stop: &Stop) -> Result<(), RelayError> {
         let ran = match &self.lease {
             None => {
+                if let Some(part) = self.part_at_work().await {
+                    return Err(RelayError::PartsAtWork { part });
+                }
                 self.shared.gauge.role(Role::Alone);
                 self.office(None).run(stop).await;
                 Ok(())
@@ -209,7 +236,7 @@ impl Relay {
             return Left::Refused(InAir::nothing());
         }
         self.shared.gauge.role(Role::Leading { term: fence.term.get() });
-        tracing::info!(%fence, part = ?self.shared.settings.part.map(|part| part.to_string()), "the relay is in office");
+        tracing::info!(%fence, part = self.shared.settings.part.map(tracing::field::display), "the relay is in office");
         let (ended, in_air) = self.office(Some(mandate.clone())).run(stop).await;
         match ended {
             Ended::Stopped | Ended::Unsettled => in_air.left(),
@@ -224,11 +251,24 @@ impl Relay {
     }
 
     async fn run_under_lease(&self, lease: &Lease, stop: &Stop) -> Result<(), RelayError> {
+        let mut told = false;
         loop {
             self.shared.gauge.role(Role::Standby);
             tracing::info!(lease = %lease.name(), "the relay stands by until its lease is free");
             let Some(fence) = lease.acquire_when_free(stop).await? else { return Ok(()) };
             self.check_home(lease, &fence).await?;
+            // With the lease in hand: parts that begin now see it and wait, parts that are at work are seen here.
+            if let Some(part) = self.part_at_work().await {
+                let _ = lease.release().await;
+                self.shared.gauge.trouble(Some(format!("{part} is at work")));
+                if !std::mem::replace(&mut told, true) {
+                    tracing::error!(%part, "parts of this outbox are at work: an exclusive relay waits until all of them have stopped");
+                }
+                tokio::select! {
+                    () = stop.stopped() => return Ok(()),
+                    () = tokio::time::sleep(PARTS_AGAIN) => continue,
+                }
+            }
             self.shared.gauge.role(Role::Leading { term: fence.term.get() });
             tracing::info!(%fence, "the relay is in office");
             let mandate = Mandate::of_lease(lease.clone(), fence.clone());
@@ -262,6 +302,13 @@ impl Relay {
                 }
             }
         }
+    }
+
+    /// A part of this outbox that some node drains, if there is one. A store that is away is ridden out in office.
+    async fn part_at_work(&self) -> Option<DaemonName> {
+        let rows = self.parts.as_ref()?.daemons(&DaemonFilter::beginning(PARTS)).await.ok()?;
+        let placed = |row: &&Daemon| row.place.is_some() && row.spec.group.is_some();
+        rows.iter().find(placed).map(|row| row.name().clone())
     }
 
     /// Whether the outbox knows the lease: nothing may be delivered that could never be recorded.

@@ -1,7 +1,7 @@
 //! What an operator may do with a daemon. It is kept in the row, and so survives every leader.
 
 use super::{Desk, Whole};
-use crate::cluster::{Daemon, DaemonName, DaemonState, Deadlines, Refusal, Steering};
+use crate::cluster::{Daemon, DaemonName, DaemonState, Deadlines, Member, Refusal, Steering};
 use crate::id::check_name;
 
 /// The longest name of an operator, in bytes.
@@ -57,12 +57,30 @@ impl Desk {
         Ok(daemons
             .iter()
             .map(|daemon| {
+                if by.is_some() {
+                    self.is_no_part_in_use(daemon)?;
+                }
                 self.retire(daemon, deadlines)?;
                 let line = by.map(|by| (by.to_owned(), "daemon retired".to_owned(), daemon.clone()));
                 self.audit.extend(line);
                 Ok(())
             })
             .collect())
+    }
+
+    /// To take one part away while nodes are there for all of them would leave what is in it to nobody.
+    fn is_no_part_in_use(&self, name: &DaemonName) -> Result<(), Refusal> {
+        let daemon = self.daemon(name)?;
+        let Some(group) = &daemon.spec.group else { return Ok(()) };
+        let runs =
+            |member: &&Member| member.agents.can_run(name) && self.lives(&member.node.name, member.term);
+        match self.nodes.values().find(runs) {
+            Some(member) => Err(Refusal::Invalid(format!(
+                "daemon {name} is a part of {}, which node {} is there for: pause it, or stop the nodes that divide {0} first",
+                group.name, member.node.name
+            ))),
+            None => Ok(()),
+        }
     }
 
     fn pause(&mut self, daemon: Daemon, by: &str, deadlines: Deadlines) -> String {
