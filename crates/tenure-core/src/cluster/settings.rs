@@ -166,7 +166,9 @@ mod tests {
         let ttl = refusal(|s| s.heartbeat = Duration::from_secs(2));
         assert!(ttl.contains("node_ttl 6s") && ttl.contains("heartbeat 2s"), "{ttl}");
         let drain = refusal(|s| s.drain = Duration::from_secs(2));
-        assert!(drain.contains("drain 2s") && drain.contains("look_without_wakeup 1s"), "{drain}");
+        assert!(drain.contains("drain 2s") && drain.contains("look 3s"), "{drain}");
+        let forever = refusal(|s| s.settle = Duration::MAX);
+        assert!(forever.contains("settle"), "{forever}");
         assert!(refusal(|s| s.failures = 0).contains("failures"));
         assert!(refusal(|s| s.acknowledge = Duration::ZERO).contains("acknowledge"));
     }

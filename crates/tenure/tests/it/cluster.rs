@@ -9,8 +9,11 @@ use tenure::core::cluster::Labels;
 use tenure::core::memory::MemoryStore;
 use tenure::{
     Agent, Cluster, ClusterBuilder, ClusterError, ClusterEvent, ClusterSettings, DaemonFilter, DaemonName,
-    DaemonSpec, DaemonState, Duty, SingletonSettings, SteadyStoreClock, Steering, agent, local_node,
+    DaemonSpec, DaemonState, Duty, OutboxParts, SingletonSettings, SteadyStoreClock, Steering, agent,
+    local_node,
 };
+
+use crate::parts::{Notebook, fill};
 
 /// Who runs what at the moment, and whether two ever ran one at once.
 #[derive(Debug, Default, Clone)]
@@ -313,4 +316,92 @@ async fn a_singleton_runs_on_one_node_and_moves_when_it_stops() {
     until("it has stopped with its node", || ledger.running() == 0).await;
     a.stop().await;
     ledger.assert_never_doubled();
+}
+
+/// A node that drains parts of the outbox into a notebook.
+async fn relaying(database: &tenure::Database, name: &str, count: u32, book: &Arc<Notebook>) -> Cluster {
+    let node = local_node(Some(name)).unwrap();
+    let settings = tenure::RelaySettings { wakeup: true, ..tenure::RelaySettings::default() };
+    let lease = tenure::LeaseName::new("outbox").unwrap();
+    let parts = OutboxParts::new(database.outbox(), book.clone(), node.name.clone(), settings).unwrap();
+    let parts = parts.not_beside(database.leases(), database.cluster(), lease);
+    let builder = Cluster::builder(database.leases(), database.cluster(), node).settings(super_quick());
+    builder.outbox(count, &parts, None).unwrap().start().await.unwrap()
+}
+
+fn super_quick() -> ClusterSettings {
+    ClusterSettings { settle: Duration::from_millis(200), ..ClusterSettings::default() }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn e7_the_parts_of_an_outbox_move_and_keep_their_order() {
+    let (database, book) = (crate::bank::database(), Notebook::new(Duration::from_millis(1)));
+    let a = relaying(&database, "a", 4, &book).await;
+    let mut expected = fill(&*database.outbox(), 20, 10).await;
+    let b = relaying(&database, "b", 4, &book).await;
+    for _ in 0..3 {
+        // passes time: parts are spread meanwhile
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        for (source, mut texts) in fill(&*database.outbox(), 20, 10).await {
+            expected.entry(source).or_default().append(&mut texts);
+        }
+    }
+    a.stop().await;
+    // Another number, while what is left waits.
+    let c = relaying(&database, "c", 6, &book).await;
+    for (source, mut texts) in fill(&*database.outbox(), 20, 10).await {
+        expected.entry(source).or_default().append(&mut texts);
+    }
+    crate::parts::until_pending(&database, 0).await;
+    if let Some(texts) = expected.get_mut(&None) {
+        texts.sort_unstable();
+    }
+    assert_eq!(book.by_source(), expected, "each once, those of a source in their order");
+    b.stop().await;
+    c.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_exclusive_relay_and_parts_wait_for_each_other() {
+    let (database, book) = (crate::bank::database(), Notebook::new(Duration::ZERO));
+    let parts = relaying(&database, "parts", 2, &book).await;
+    let at_work = || async {
+        let rows = database.cluster().daemons(&DaemonFilter::beginning("outbox/")).await.unwrap();
+        rows.iter().filter(|row| row.state == DaemonState::Active).count()
+    };
+    while at_work().await < 2 {
+        // passes time: until both parts are at work
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let other = Notebook::new(Duration::ZERO);
+    let leases = tenure::Leases::new(database.leases(), local_node(Some("whole")).unwrap());
+    let node = local_node(Some("whole")).unwrap().name;
+    let whole = tenure::Relay::new(database.outbox(), other.clone(), node, tenure::RelaySettings::default());
+    let whole = whole.unwrap().not_beside_parts(database.cluster());
+    let alone = whole.clone().run(&tenure::Stop::new()).await.unwrap_err();
+    assert!(alone.to_string().contains("outbox/0-of-2"), "{alone}");
+    let whole = whole.exclusive(leases.lease("outbox", tenure::LeaseSettings::default()).unwrap());
+    let stop = tenure::Stop::new();
+    let running = tokio::spawn({
+        let (whole, stop) = (whole.clone(), stop.clone());
+        async move { whole.run(&stop).await }
+    });
+    fill(&*database.outbox(), 5, 5).await;
+    crate::parts::until_pending(&database, 0).await;
+    // passes time: a relay that did not wait would deliver by now
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!((book.count(), other.count()), (30, 0), "the parts deliver, the other waits");
+    parts.stop().await;
+    fill(&*database.outbox(), 5, 5).await;
+    crate::parts::until_pending(&database, 0).await;
+    assert_eq!((book.count(), other.count()), (30, 30), "now it is the other's turn");
+    let again = relaying(&database, "parts", 2, &book).await;
+    fill(&*database.outbox(), 5, 5).await;
+    crate::parts::until_pending(&database, 0).await;
+    // passes time: a part that did not wait would deliver by now
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!((book.count(), other.count()), (30, 60), "the parts wait for it");
+    stop.stop();
+    running.await.unwrap().unwrap();
+    again.stop().await;
 }

@@ -217,3 +217,94 @@ fn reasons_are_cut_to_what_is_stored() {
     let again = decide(&explain, rows(LEADER_LEASE, vec![row]));
     assert!(again.writes.is_empty(), "what is stored already is no change");
 }
+
+#[test]
+fn s69_a_pause_survives_another_layout() {
+    let paused = Daemon { paused_by: Some("ada".to_owned()), ..Daemon::new(part("work/a/0-of-2", 2), NOW) };
+    let daemons = vec![paused, Daemon::new(part("work/a/1-of-2", 2), NOW)];
+    let specs = vec![part("work/a/0-of-3", 3), part("work/a/1-of-3", 3), DaemonSpec::new(name("work/b"))];
+    let order = Order::Declare { specs, deadlines: DEADLINES };
+    let decided = decide(&order, rows(LEADER_LEASE, daemons));
+    let by = |text: &str| {
+        let row = decided.writes.daemons.iter().find(|row| row.name().as_str() == text).unwrap();
+        row.paused_by.clone()
+    };
+    assert_eq!(by("work/a/0-of-3").as_deref(), Some("ada"), "what was held back may be in it");
+    assert_eq!(by("work/a/1-of-3").as_deref(), Some("ada"));
+    assert_eq!(by("work/b"), None, "it is no part of it");
+}
+
+#[test]
+fn a_part_that_nodes_are_there_for_is_not_retired_by_an_operator() {
+    let daemons = || {
+        vec![Daemon::new(part("work/a/0-of-2", 2), NOW), Daemon::new(DaemonSpec::new(name("work/b")), NOW)]
+    };
+    let retire = |text: &str, by: Option<&str>| Order::Retire {
+        daemons: vec![name(text)],
+        by: by.map(str::to_owned),
+        deadlines: DEADLINES,
+    };
+    let refused = decide(&retire("work/a/0-of-2", Some("ada")), rows(LEADER_LEASE, daemons()));
+    assert!(
+        matches!(&refused.answer, Answer::Done(verdicts) if !verdicts[0].is_taken()),
+        "{:?}",
+        refused.answer
+    );
+    assert!(refused.writes.is_empty());
+    let mut nobody = rows(LEADER_LEASE, daemons());
+    nobody.node_leases.clear();
+    let taken = |decided: Decided| decided.answer == Answer::Done(vec![Verdict::Taken]);
+    assert!(taken(decide(&retire("work/a/0-of-2", Some("ada")), nobody)), "nobody is there for it");
+    assert!(taken(decide(&retire("work/a/0-of-2", None), rows(LEADER_LEASE, daemons()))), "a program knows");
+    let decided = decide(&retire("work/b", Some("ada")), rows(LEADER_LEASE, daemons()));
+    assert_eq!(decided.writes.audit, [("ada".to_owned(), "daemon retired".to_owned(), name("work/b"))]);
+}
+
+#[test]
+fn where_an_operator_sends_a_daemon_is_not_changed_by_an_older_plan() {
+    let stops = Daemon { next: Some(node("beth")), ..placed("work/a", DaemonState::Revoking) };
+    let revoke = Placement::Revoke {
+        daemon: name("work/a"),
+        generation: Term::new(5).unwrap(),
+        next: Some(node("ann")),
+        reason: "to even the load".to_owned(),
+    };
+    let order = Order::Place { fence: fence(LEADER_LEASE), placements: vec![revoke], deadlines: DEADLINES };
+    let decided = decide(&order, rows(LEADER_LEASE, vec![stops.clone()]));
+    assert!(decided.writes.is_empty(), "it goes to beth");
+    let mut gone = rows(LEADER_LEASE, vec![stops]);
+    gone.node_leases.remove(&node("beth"));
+    assert_eq!(decide(&order, gone).writes.daemons[0].next, Some(node("ann")), "beth is gone");
+}
+
+#[test]
+fn an_operator_forgives_what_failed() {
+    let mut failed = Daemon { failures: 4, ..Daemon::new(DaemonSpec::new(name("work/a")), NOW) };
+    failed.avoid(node("ann"), Duration::from_secs(600), NOW);
+    for steering in [Steering::Move { to: node("ann") }, Steering::Resume] {
+        let order =
+            Order::Steer { daemon: name("work/a"), steering, by: "ada".to_owned(), deadlines: DEADLINES };
+        let decided = decide(&order, rows(LEADER_LEASE, vec![failed.clone()]));
+        assert_eq!((decided.writes.daemons[0].avoids.len(), decided.writes.daemons[0].failures), (0, 0));
+    }
+}
+
+#[test]
+fn whoever_ran_a_daemon_without_a_row_is_told_when_it_is_placed_anew() {
+    let fresh = Daemon::new(DaemonSpec::new(name("work/a")), NOW);
+    let mut rows = rows(LEADER_LEASE, vec![fresh]);
+    let held = lease("tenure/daemon/work/a", &member("ann").node, NOW.after(Duration::from_secs(60)));
+    rows.leases.insert(name("work/a"), held);
+    let assign = Placement::Assign {
+        daemon: name("work/a"),
+        generation: None,
+        to: node("beth"),
+        term: Term::FIRST,
+        reason: "because".to_owned(),
+        group: None,
+    };
+    let order = Order::Place { fence: fence(LEADER_LEASE), placements: vec![assign], deadlines: DEADLINES };
+    let decided = decide(&order, rows);
+    let told: Vec<&str> = decided.writes.nodes.iter().map(|member| member.node.name.as_str()).collect();
+    assert_eq!(told, ["ann", "beth"]);
+}

@@ -48,7 +48,8 @@ fn a_daemon_that_failed_everywhere_waits_and_says_until_when() {
     world.fail("w/00000");
     let soonest = world.daemon("w/00000").avoids.iter().map(|avoid| avoid.until).min().unwrap();
     let plan = world.carry_out(true);
-    assert_eq!(reason(&plan, "w/00000"), format!("it failed on a, b; tried again there after {soonest}"));
+    let (why, when) = (reason(&plan, "w/00000"), format!("; tried again there after {soonest}"));
+    assert!(why.starts_with("it failed on b: ") && why.ends_with(&when), "{why}");
     assert_eq!(world.plan(true), []);
     world.pass(world.now.until(soonest));
     assert_eq!(goes_to(&world.carry_out(true), "w/00000").as_deref(), Some("a"));
