@@ -1,3 +1,5 @@
+//! When a leader plans, and what it does about answers.
+
 use super::*;
 use crate::cluster::{Agents, DaemonSpec, LEADER_LEASE, Labels, Member};
 use crate::id::{Node, Unique};

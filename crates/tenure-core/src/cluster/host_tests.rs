@@ -1,3 +1,5 @@
+//! A node and its daemons, step by step.
+
 use super::*;
 use crate::cluster::DaemonSpec;
 
