@@ -13,7 +13,7 @@ tests_on!(sqlite: s68_daemons_survive_kills_freezes_and_restarts_of_their_nodes)
 tests_on!(postgres: s68_daemons_survive_kills_freezes_and_restarts_of_their_nodes);
 
 /// How long faults go on.
-const CHAOS: Duration = Duration::from_secs(40);
+const CHAOS: Duration = Duration::from_secs(30);
 const NODES: usize = 5;
 const DAEMONS: usize = 30;
 /// Each daemon writes so often; all of them together, with the machine to themselves, a few hundred times a second.
@@ -75,20 +75,21 @@ fn s68_daemons_survive_kills_freezes_and_restarts_of_their_nodes(store: &Store) 
     assert!(kills + freezes + restarts > 3, "too little happened");
     revive(&mut nodes, &mut former, &start);
     nodes.iter().for_each(|node| drop(node.until("joined")));
-    // Until all run, and none was moved for longer than it takes to settle: what was restarted gets its share.
-    let (mut last, mut since) = (Vec::new(), Instant::now());
-    wait_until_long("all daemons run and none moves", || {
-        let rows = daemons(store);
-        assert_reasons(&rows);
-        let well = rows.len() == DAEMONS
-            && rows.iter().all(|row| row["state"] == "active" && row["next_node"].is_null())
-            && running(&nodes).len() == DAEMONS;
-        let generations: Vec<_> = rows.iter().map(|row| row["generation"].clone()).collect();
-        if !well || generations != last {
-            (last, since) = (generations, Instant::now());
-        }
-        since.elapsed() > Duration::from_secs(4)
+    at_rest(store, &nodes);
+    // One that is frozen until others have its daemons writes once more when it wakes.
+    let frozen = (0..NODES).max_by_key(|n| nodes[*n].running().len()).unwrap();
+    let theirs = nodes[frozen].running();
+    let (before, after) = nodes.split_at_mut(frozen);
+    let (stopped, after) = after.split_first_mut().unwrap();
+    stopped.freeze_while(|| {
+        wait_until_long("others have the daemons of a frozen node", || {
+            let elsewhere = running(before).into_iter().chain(running(after));
+            let elsewhere: BTreeSet<String> = elsewhere.map(|(daemon, _, _)| daemon).collect();
+            theirs.iter().all(|daemon| elsewhere.contains(daemon))
+        });
     });
+    wait_until("its write is refused", || !stopped.events("refused").is_empty());
+    at_rest(store, &nodes);
     // What runs is what the rows say, each once.
     let rows = daemons(store);
     let now_running = running(&nodes);
@@ -105,6 +106,23 @@ fn s68_daemons_survive_kills_freezes_and_restarts_of_their_nodes(store: &Store) 
     for node in &mut nodes {
         assert_eq!(node.stop(), 0, "{}", node.log());
     }
+}
+
+/// Waits until all run, and none was moved for longer than it takes to settle: what was restarted gets its share.
+fn at_rest(store: &Store, nodes: &[ClusterNode]) {
+    let (mut last, mut since) = (Vec::new(), Instant::now());
+    wait_until_long("all daemons run and none moves", || {
+        let rows = daemons(store);
+        assert_reasons(&rows);
+        let well = rows.len() == DAEMONS
+            && rows.iter().all(|row| row["state"] == "active" && row["next_node"].is_null())
+            && running(nodes).len() == DAEMONS;
+        let generations: Vec<_> = rows.iter().map(|row| row["generation"].clone()).collect();
+        if !well || generations != last {
+            (last, since) = (generations, Instant::now());
+        }
+        since.elapsed() > Duration::from_secs(4)
+    });
 }
 
 /// Starts those anew that could not join, for their sessions were ended: as whatever starts programs would.
