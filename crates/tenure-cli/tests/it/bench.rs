@@ -1,8 +1,9 @@
 //! The benchmark prints what its page says.
 
 use nix::sys::signal::Signal;
+use nix::unistd::Pid;
 
-use crate::harness::{Store, code, signal, tests_on, wait_for, wait_until};
+use crate::harness::{Store, children, code, signal, tests_on, wait_for, wait_until};
 
 tests_on!(sqlite:
     failover_is_one_object_with_its_figures,
@@ -119,8 +120,15 @@ fn a_measurement_that_is_ended_leaves_nothing_behind(store: &Store) {
             .unwrap()
     };
     wait_until("two nodes are at work", || sessions() > 8);
-    signal(nix::unistd::Pid::from_raw(i32::try_from(bench.id()).unwrap()), Signal::SIGTERM);
+    let pid = Pid::from_raw(i32::try_from(bench.id()).unwrap());
+    let line = std::fs::read_to_string(format!("/proc/{}/cmdline", children(pid)[0])).unwrap();
+    let schema = line.split('\0').find(|part| part.starts_with("tenure_bench_")).unwrap().to_owned();
+    let schemas =
+        || store.count(&format!("select count(*) from pg_namespace where nspname = '{schema}'")).unwrap();
+    assert_eq!(schemas(), 1);
+    signal(pid, Signal::SIGTERM);
     let status = wait_for("its end", || bench.try_wait().unwrap());
     assert_eq!(code(status), 1);
+    assert_eq!(schemas(), 0);
     wait_until("its nodes have gone with it", || sessions() == 0);
 }

@@ -53,11 +53,11 @@ fn s68_daemons_survive_kills_freezes_and_restarts_of_their_nodes(store: &Store) 
                 freezes += 1;
             }
             5 => {
-                for n in 0..NODES {
+                for (n, node) in nodes.iter_mut().enumerate() {
                     // One that was started a moment ago may not catch signals yet: then the signal ends it.
-                    let code = nodes[n].stop();
-                    assert!([0, 143].contains(&code), "{code}: {}", nodes[n].log());
-                    former.push(std::mem::replace(&mut nodes[n], start(n)));
+                    let code = node.stop();
+                    assert!([0, 143].contains(&code), "{code}: {}", node.log());
+                    former.push(std::mem::replace(node, start(n)));
                 }
                 restarts += 1;
             }
@@ -127,10 +127,10 @@ fn at_rest(store: &Store, nodes: &[ClusterNode]) {
 
 /// Starts those anew that could not join, for their sessions were ended: as whatever starts programs would.
 fn revive(nodes: &mut [ClusterNode], former: &mut Vec<ClusterNode>, start: &impl Fn(usize) -> ClusterNode) {
-    for n in 0..nodes.len() {
-        if nodes[n].has_ended() {
-            assert!(nodes[n].events("joined").is_empty(), "{}", nodes[n].log());
-            former.push(std::mem::replace(&mut nodes[n], start(n)));
+    for (n, node) in nodes.iter_mut().enumerate() {
+        if node.has_ended() {
+            assert!(node.events("joined").is_empty(), "{}", node.log());
+            former.push(std::mem::replace(node, start(n)));
         }
     }
 }
