@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use tenure::core::cluster::{Answer, ClusterLook, Daemon, Order};
+use tenure::core::cluster::{Answer, ClusterLook, Daemon, Deadlines, Order, Verdict, node_lease};
 use tenure::core::contract::ClusterStore;
 use tenure::core::time::StoreTime;
 use tenure::{ClusterSettings, DaemonFilter, DaemonName, NodeName, Steering};
@@ -20,14 +20,28 @@ pub(crate) async fn daemon(global: &Global, command: &DaemonCommand) -> Result<E
     let cluster = database.cluster();
     match wish {
         Wish::List(filter) => list(cluster.as_ref(), &filter, global.json).await,
-        Wish::Order(daemon, order) => steer(cluster.as_ref(), &daemon, &order, global.json).await,
+        Wish::Steer(which, steering, deadlines, by) => {
+            let order_for = |daemon: DaemonName| match &steering {
+                Some(steering) => {
+                    Order::Steer { daemon, steering: steering.clone(), by: by.clone(), deadlines }
+                }
+                None => Order::Retire { daemons: vec![daemon], by: Some(by.clone()), deadlines },
+            };
+            steer(cluster.as_ref(), &which, order_for, global.json).await
+        }
     }
 }
 
 /// What was asked for, with every text checked before a database is opened.
 enum Wish {
     List(DaemonFilter),
-    Order(DaemonName, Order),
+    Steer(Which, Option<Steering>, Deadlines, String),
+}
+
+/// One daemon, or all whose names begin alike.
+enum Which {
+    One(DaemonName),
+    Beginning(String),
 }
 
 impl Wish {
@@ -44,25 +58,25 @@ impl Wish {
             DaemonCommand::Pause(which) => (which, Some(Steering::Pause)),
             DaemonCommand::Resume(which) => (which, Some(Steering::Resume)),
             DaemonCommand::Move { which, to: Some(to), .. } => {
-                (which, Some(Steering::Move { to: NodeName::new(to)? }))
+                let to = NodeName::new(to)?;
+                node_lease(&to)?;
+                (which, Some(Steering::Move { to }))
             }
             DaemonCommand::Move { which, .. } => (which, Some(Steering::Unpin)),
             DaemonCommand::Retire(which) => (which, None),
         };
-        let daemon = named(which)?;
-        let deadlines = ClusterSettings::default().deadlines();
+        let deadlines = Deadlines { drain: which.drain, ..ClusterSettings::default().deadlines() };
         let by = which.by.clone().unwrap_or_else(user::name);
-        let order = match steering {
-            Some(steering) => Order::Steer { daemon: daemon.clone(), steering, by, deadlines },
-            None => Order::Retire { daemons: vec![daemon.clone()], deadlines },
-        };
-        Ok(Self::Order(daemon, order))
+        Ok(Self::Steer(named(which)?, steering, deadlines, by))
     }
 }
 
-fn named(which: &SteerArgs) -> Result<DaemonName, Failure> {
+fn named(which: &SteerArgs) -> Result<Which, Failure> {
+    if let Some(prefix) = &which.prefix {
+        return Ok(Which::Beginning(prefix.clone()));
+    }
     let name = which.daemon.as_ref().or(which.flag_name.as_ref());
-    Ok(DaemonName::new(name.ok_or_else(|| Failure::Usage("no daemon named".into()))?)?)
+    Ok(Which::One(DaemonName::new(name.ok_or_else(|| Failure::Usage("no daemon named".into()))?)?))
 }
 
 async fn list(cluster: &dyn ClusterStore, filter: &DaemonFilter, json: bool) -> Result<ExitCode, Failure> {
@@ -124,7 +138,7 @@ fn why(row: &Daemon, look: &ClusterLook) -> String {
 /// Whether its node does not live any more.
 pub(crate) fn is_orphaned(row: &Daemon, look: &ClusterLook) -> bool {
     row.place.as_ref().is_some_and(|(node, term)| {
-        look.node(node).is_some_and(|standing| standing.member.term != *term || !standing.is_alive(look.now))
+        look.node(node).is_none_or(|standing| standing.member.term != *term || !standing.is_alive(look.now))
     })
 }
 
@@ -143,35 +157,57 @@ pub(crate) fn daemon_json(row: &Daemon, look: &ClusterLook) -> Value {
     })
 }
 
+/// Steers one daemon or several; the first that cannot be steered ends it.
 async fn steer(
     cluster: &dyn ClusterStore,
-    daemon: &DaemonName,
-    order: &Order,
+    which: &Which,
+    order_for: impl Fn(DaemonName) -> Order,
     json: bool,
 ) -> Result<ExitCode, Failure> {
-    use tenure::core::cluster::Verdict;
-
-    let refusal = match cluster.apply(order).await? {
-        Answer::Done(verdicts) => verdicts.into_iter().find_map(|verdict| match verdict {
-            Verdict::Taken => None,
-            Verdict::Refused(refusal) => Some(refusal.to_string()),
-        }),
-        Answer::Refused(refusal) => Some(refusal.to_string()),
-        Answer::Fenced(fenced) => Some(fenced.to_string()),
-    };
-    if let Some(refusal) = refusal {
-        return Err(Failure::Failed(refusal));
-    }
-    let look = cluster.look().await?;
-    let filter = DaemonFilter::beginning(daemon.as_str());
-    let row = cluster.daemons(&filter).await?.into_iter().find(|row| row.name() == daemon);
-    match (json, row) {
-        (true, Some(row)) => output::json(&daemon_json(&row, &look))?,
-        (true, None) => output::json(&json!({ "name": daemon, "state": "gone" }))?,
-        (false, Some(row)) => {
-            output::line(format_args!("{daemon}: {} on {}; {}", state(&row), place(&row), why(&row, &look)));
+    let (daemons, many) = match which {
+        Which::One(daemon) => (vec![daemon.clone()], false),
+        Which::Beginning(prefix) => {
+            let rows = cluster.daemons(&DaemonFilter::beginning(prefix.as_str())).await?;
+            let names: Vec<DaemonName> = rows.iter().map(|row| row.name().clone()).collect();
+            if names.is_empty() {
+                return Err(Failure::Failed(format!("there is no daemon whose name begins with {prefix}")));
+            }
+            (names, true)
         }
-        (false, None) => output::line(format_args!("{daemon} is gone")),
+    };
+    let mut told = Vec::new();
+    for daemon in &daemons {
+        let refusal = match cluster.apply(&order_for(daemon.clone())).await? {
+            Answer::Done(verdicts) => verdicts.into_iter().find_map(|verdict| match verdict {
+                Verdict::Taken => None,
+                Verdict::Refused(refusal) => Some(refusal.to_string()),
+            }),
+            Answer::Refused(refusal) => Some(refusal.to_string()),
+            Answer::Fenced(fenced) => Some(fenced.to_string()),
+        };
+        if let Some(refusal) = refusal {
+            return Err(Failure::Failed(refusal));
+        }
+        let look = cluster.look().await?;
+        let filter = DaemonFilter::beginning(daemon.as_str());
+        let row = cluster.daemons(&filter).await?.into_iter().find(|row| row.name() == daemon);
+        match (json, row) {
+            (true, Some(row)) => told.push(daemon_json(&row, &look)),
+            (true, None) => told.push(json!({ "name": daemon, "state": "gone" })),
+            (false, Some(row)) => {
+                let place = row.node().map_or_else(String::new, |_| format!(" on {}", place(&row)));
+                output::line(format_args!("{daemon}: {}{place}; {}", state(&row), why(&row, &look)));
+            }
+            (false, None) => output::line(format_args!("{daemon} is gone")),
+        }
+    }
+    match (json, many, told.pop()) {
+        (true, false, Some(one)) => output::json(&one)?,
+        (true, _, last) => {
+            told.extend(last);
+            output::json(&told)?;
+        }
+        _ => {}
     }
     Ok(ExitCode::SUCCESS)
 }

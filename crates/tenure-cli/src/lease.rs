@@ -120,7 +120,8 @@ async fn list(admin: &dyn LeaseAdmin, limit: u32, json: bool) -> Result<ExitCode
             format!("{}/{}", row.machine, row.pid),
             row.kind.clone().unwrap_or_else(|| "-".into()),
             ago(record.acquired_at, now),
-            ago(record.renewed_at, now),
+            // A daemon's lease is not renewed: it lasts as long as its node's.
+            if record.backend == "cluster" { "-".to_owned() } else { ago(record.renewed_at, now) },
         ]);
     }
     table.print();

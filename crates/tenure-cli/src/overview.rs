@@ -14,12 +14,13 @@ const NAMED: usize = 20;
 
 pub(crate) struct Overview<'a> {
     look: &'a ClusterLook,
-    daemons: &'a [Daemon],
+    daemons: Vec<&'a Daemon>,
 }
 
 impl<'a> Overview<'a> {
+    /// Of what is there to stay: one that goes for good is as good as gone.
     pub(crate) fn of(look: &'a ClusterLook, daemons: &'a [Daemon]) -> Self {
-        Self { look, daemons }
+        Self { look, daemons: daemons.iter().filter(|daemon| !daemon.retired).collect() }
     }
 
     fn alive(&self, standing: &Standing) -> bool {
@@ -36,7 +37,7 @@ impl<'a> Overview<'a> {
 
     /// How many daemons a node has.
     fn load(&self, standing: &Standing) -> usize {
-        let here = |daemon: &&Daemon| daemon.node() == Some(&standing.member.node.name);
+        let here = |daemon: &&&Daemon| daemon.node() == Some(&standing.member.node.name);
         self.daemons.iter().filter(here).count()
     }
 
@@ -49,22 +50,30 @@ impl<'a> Overview<'a> {
         let look = self.look;
         self.daemons
             .iter()
+            .copied()
             .filter(move |daemon| daemon.is_wanted() && (daemon.place.is_none() || is_orphaned(daemon, look)))
     }
 
-    fn paused(&self) -> usize {
-        self.daemons.iter().filter(|daemon| daemon.paused_by.is_some()).count()
+    fn paused(&self) -> impl Iterator<Item = (&'a Daemon, &'a str)> {
+        self.daemons.iter().copied().filter_map(|daemon| Some((daemon, daemon.paused_by.as_deref()?)))
     }
 
-    /// A cluster without a leader, or with daemons that nobody runs, is not well.
+    /// A cluster without a leader, or with daemons that nobody runs, is not well; one without a node is dead.
     pub(crate) fn judge(&self, health: &mut Health) {
+        let any_alive = self.look.nodes.iter().any(|standing| self.alive(standing));
+        if !any_alive && self.daemons.iter().any(|daemon| daemon.is_wanted()) {
+            health.level = Level::Unhealthy;
+            health.reasons.push(
+                "daemons are to run and no node is there: start one, or have them gone by `tenure daemon retire`".to_owned(),
+            );
+            return;
+        }
         let mut worse = |reason: String| {
             if health.level == Level::Healthy {
                 health.level = Level::Degraded;
             }
             health.reasons.push(reason);
         };
-        let any_alive = self.look.nodes.iter().any(|standing| self.alive(standing));
         if any_alive && self.look.leads().is_none() {
             worse("nodes are there, but nobody leads".to_owned());
         }
@@ -100,7 +109,7 @@ impl<'a> Overview<'a> {
         json!({
             "total": self.daemons.len(), "active": self.in_state(DaemonState::Active),
             "assigning": self.in_state(DaemonState::Assigning), "revoking": self.in_state(DaemonState::Revoking),
-            "unassigned": self.in_state(DaemonState::Unassigned), "paused": self.paused(),
+            "unassigned": self.in_state(DaemonState::Unassigned), "paused": self.paused().count(),
             "nowhere": self.nowhere().take(NAMED).map(|daemon| daemon_json(daemon, self.look)).collect::<Vec<_>>(),
         })
     }
@@ -125,8 +134,11 @@ impl<'a> Overview<'a> {
             self.in_state(DaemonState::Active),
             self.daemons.len(),
             self.in_state(DaemonState::Assigning) + self.in_state(DaemonState::Revoking),
-            self.paused()
+            self.paused().count()
         ));
+        for (daemon, by) in self.paused().take(NAMED) {
+            output::line(format_args!("          {} is paused by {by}", daemon.name()));
+        }
         for daemon in self.nowhere().take(NAMED) {
             output::line(format_args!("          {} runs nowhere: {}", daemon.name(), daemon.reason));
         }
@@ -150,6 +162,5 @@ impl<'a> Overview<'a> {
             ]);
         }
         table.print();
-        output::line("");
     }
 }

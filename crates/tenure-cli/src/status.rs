@@ -94,7 +94,9 @@ pub(crate) async fn status(global: &Global, args: &StatusArgs) -> Result<ExitCod
     let of_daemon = |record: &LeaseRecord| DaemonName::of_lease(&record.name).is_some();
     let held: Vec<_> = leases.iter().filter(|record| record.is_held(now) && !of_daemon(record)).collect();
     if held.is_empty() {
-        output::line("leases    none held: no relay with --coordination exclusive is at work");
+        if look.nodes.is_empty() && daemons.is_empty() {
+            output::line("leases    none held: no relay with --coordination exclusive is at work");
+        }
         return Ok(ExitCode::from(code));
     }
     output::line("");

@@ -106,6 +106,8 @@ pub enum Need {
     Neighbour,
     /// [`ClusterBackend::hold_fence`](crate::cluster::ClusterBackend::hold_fence).
     HeldFence,
+    /// [`EventBackend::damage`](crate::events::EventBackend::damage).
+    Damage,
 }
 
 impl fmt::Display for Need {
@@ -126,6 +128,7 @@ impl fmt::Display for Need {
             Self::Audit => "view of the audit table",
             Self::Neighbour => "second cluster in the same place",
             Self::HeldFence => "fence that is held by an open transaction",
+            Self::Damage => "way to damage a row",
         })
     }
 }

@@ -59,6 +59,8 @@ pub enum Rule {
     CheckpointProven,
     /// A checkpoint moves only from where its reader knows it; off: from wherever it is.
     CheckpointFrom,
+    /// A checkpoint moves only for a reader that knows of every time an operator has moved it; off: for any.
+    CheckpointRewinds,
     /// Events and dispatches are written together; off: the events first, and the dispatches if nothing comes between.
     AppendWhole,
     /// A cluster's store checks the fence of an order; off: it takes orders from anyone.
@@ -81,7 +83,7 @@ pub enum Rule {
 
 impl Rule {
     /// Every rule there is.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 36] = [
         Self::TrustFromStart,
         Self::Fence,
         Self::StoreClock,
@@ -108,6 +110,7 @@ impl Rule {
         Self::ExpectedVersion,
         Self::CheckpointProven,
         Self::CheckpointFrom,
+        Self::CheckpointRewinds,
         Self::AppendWhole,
         Self::LeaderFence,
         Self::OwnerOver,

@@ -27,22 +27,24 @@ impl Classifier {
     }
 }
 
-/// By the name's first word: `outbox-…`, `subscription-…`, `event-route-…`, `singleton-…`, `shard-…`, `election-…`;
+/// By the name's first word: `outbox-…`, `subscription-…`, `event-route-…`, `singleton-…`, `shard-…`, `daemon-…`,
+/// `node-…`, `election-…`;
 /// `-`, `/`, `:` and `.` all end a word.
 impl Default for Classifier {
     fn default() -> Self {
-        const KINDS: [(&str, &str); 8] = [
+        const KINDS: [(&str, &str); 9] = [
             ("outbox", "outbox"),
             ("subscription", "subscription"),
             ("event-route", "subscription"),
             ("singleton", "singleton"),
             ("shard", "shard"),
             ("daemon", "daemon"),
+            ("node", "node"),
             ("election", "election"),
             ("leader", "election"),
         ];
         Self::new(|name| {
-            let bare = name.strip_prefix("tenure-").unwrap_or(name);
+            let bare = name.strip_prefix("tenure-").or_else(|| name.strip_prefix("tenure/")).unwrap_or(name);
             let (_, kind) = KINDS.iter().find(|(word, _)| {
                 bare.strip_prefix(word)
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '/', ':', '.']))

@@ -1,7 +1,7 @@
--- Moves a checkpoint from where its reader knows it to be, if it is still there and the reader is in office; what the
--- reader puts aside is put aside in the same statement. Whoever moves it at the same time is waited for.
+-- Moves a checkpoint from where its reader knows it to be, if it is still there, no operator has moved it meanwhile and the
+-- reader is in office; what the reader puts aside is put aside in the same statement. Whoever moves it at the same time is waited for.
 -- $1 lease or null, $2 term, $3 name, $4 from, $5 to; events put aside, as lists: $6 positions, $7 streams, $8 versions,
--- $9 types, $10 reasons, $11 attempts
+-- $9 types, $10 reasons, $11 attempts; $12 how often an operator has moved it, as the reader knows
 WITH locked AS (
     SELECT * FROM {leases} WHERE name = $1 FOR KEY SHARE
 ), office AS MATERIALIZED (
@@ -13,8 +13,9 @@ WITH locked AS (
     INSERT INTO {checkpoints} AS c (name, position, moved_at)
     SELECT $3, $5, clock_timestamp() FROM office
     -- A row that is not there stands for the start, and for nothing else.
-    WHERE $4::bigint = 0 OR EXISTS (SELECT 1 FROM {checkpoints} WHERE name = $3)
-    ON CONFLICT (name) DO UPDATE SET position = excluded.position, moved_at = excluded.moved_at WHERE c.position = $4
+    WHERE ($4::bigint = 0 AND $12::bigint = 0) OR EXISTS (SELECT 1 FROM {checkpoints} WHERE name = $3)
+    ON CONFLICT (name) DO UPDATE SET position = excluded.position, moved_at = excluded.moved_at
+        WHERE c.position = $4 AND c.rewinds = $12
     RETURNING 1
 ), put_aside AS (
     INSERT INTO {parked} AS p (subscription, position, stream, version, type, reason, attempts, parked_at)

@@ -5,18 +5,19 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use tenure_sim::scenarios::Scenario;
-use tenure_sim::{Failure, Rule, Tally, find_without, run, run_without};
+use tenure_sim::{Failure, Rule, Tally, find_without, run, run_cluster, run_without};
 
 const HELP: &str = "\
 Runs the deterministic simulator.
 
-Usage: tenure-sim [--seeds N] [--from S] [--rule NAME] [--scenario NUMBER]
+Usage: tenure-sim [--seeds N] [--from S] [--rule NAME] [--scenario NUMBER] [--cluster]
        tenure-sim --rules [--seeds N] [--from S]
 
   --seeds N          how many seeds (1000)
   --from S           the first seed (0)
   --rule NAME        switch this safety rule off: the run is expected to fail
   --scenario NUMBER  a directed scenario instead of chaos
+  --cluster          the chaos of a cluster alone
   --rules            for every safety rule, how many seeds it takes to notice that it is missing
 
 Example: tenure-sim --seeds 10000 --from 5000";
@@ -27,6 +28,7 @@ struct Options {
     from: u64,
     rule: Option<Rule>,
     scenario: Option<Scenario>,
+    cluster: bool,
     all_rules: bool,
 }
 
@@ -46,7 +48,8 @@ fn main() -> ExitCode {
 }
 
 fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Options>, String> {
-    let mut options = Options { seeds: 1000, from: 0, rule: None, scenario: None, all_rules: false };
+    let mut options =
+        Options { seeds: 1000, from: 0, rule: None, scenario: None, cluster: false, all_rules: false };
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or_else(|| format!("{argument} needs a value"));
         match argument.as_str() {
@@ -54,6 +57,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Options>,
             "--from" => options.from = number(&argument, &value()?)?,
             "--rule" => options.rule = Some(rule(&value()?)?),
             "--scenario" => options.scenario = Some(scenario(&value()?)?),
+            "--cluster" => options.cluster = true,
             "--rules" => options.all_rules = true,
             "--help" | "-h" => return Ok(None),
             _ => return Err(format!("unknown argument {argument}")),
@@ -108,6 +112,7 @@ fn one(options: &Options, seed: u64) -> Result<Tally, Failure> {
         (Some(scenario), None) => scenario.run(seed).map(|()| Tally::default()),
         (Some(scenario), Some(rule)) => scenario.run_without(rule, seed).map(|()| Tally::default()),
         (None, Some(rule)) => run_without(rule, seed).map(|report| report.tally),
+        (None, None) if options.cluster => run_cluster(seed).map(|report| report.tally),
         (None, None) => run(seed).map(|report| report.tally),
     }
 }

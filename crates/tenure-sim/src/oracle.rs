@@ -2,6 +2,7 @@
 //!
 //! No part of the system under test can see what the oracle sees; that is the point of it.
 
+mod cluster;
 mod events;
 
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use tenure_core::lease::{Change, LeaseRecord, Term};
 use tenure_core::outbox::{MessageId, Place, RowId, State};
 use tenure_core::time::StoreTime;
 
+pub use cluster::{ClusterFact, Ordered, Runner};
 pub use events::EventFact;
 
 use crate::invariants::{self, Invariant};
@@ -163,6 +165,8 @@ pub enum Fact {
         accepted: bool,
     },
 
+    /// Something happened to a cluster.
+    Cluster(ClusterFact),
     /// Something happened to events or to those who read them.
     Event(EventFact),
     /// The row changed.
@@ -206,6 +210,8 @@ pub struct Moment<'a> {
     pub facts: &'a [Fact],
     /// Who believes now.
     pub believers: &'a [Believer],
+    /// The copies of daemons whose code runs now.
+    pub runners: &'a [Runner],
 }
 
 /// An invariant that did not hold.
@@ -234,6 +240,11 @@ impl Oracle {
         Self { invariants: invariants::of_events() }
     }
 
+    /// Judges by the invariants of a cluster.
+    pub fn of_cluster() -> Self {
+        Self { invariants: invariants::of_cluster() }
+    }
+
     /// Judges by all invariants but one: for worlds in which its premise does not hold.
     pub fn without(name: &str) -> Self {
         Self {
@@ -243,8 +254,8 @@ impl Oracle {
 
     /// Judges one step.
     pub fn judge(&mut self, moment: &Moment<'_>) -> Result<(), Violation> {
-        // Most steps change nothing that an invariant is about: facts, or a second believer.
-        if moment.facts.is_empty() && moment.believers.len() < 2 {
+        // Most steps change nothing that an invariant is about: facts, a second believer, or copies of daemons.
+        if moment.facts.is_empty() && moment.believers.len() < 2 && moment.runners.is_empty() {
             return Ok(());
         }
         for invariant in &mut self.invariants {

@@ -1,1 +1,1 @@
-select position from {checkpoints} where name = ?1
+select position, rewinds from {checkpoints} where name = ?1

@@ -54,6 +54,15 @@ impl Fault {
         }
     }
 
+    /// Why one row cannot be read, where it is about what stands in it and about nothing else.
+    pub(crate) fn in_a_row(self) -> Result<String, Self> {
+        match self {
+            Self::Corrupt(message) => Ok(message),
+            Self::Sqlite(error) if is_about_a_value(&error) => Ok(message(&error)),
+            other => Err(other),
+        }
+    }
+
     /// Whether a lock was not had in time.
     pub(crate) fn is_busy(&self) -> bool {
         matches!(self, Self::Sqlite(error) if matches!(

@@ -8,7 +8,7 @@ use tenure_core::event::{
     AllPage, Append, AppendAnswer, Limits, Position, Snapshot, StreamName, StreamPage, StreamRead,
 };
 
-use crate::hub::Hub;
+use crate::hub::{Bell, Hub};
 
 /// Events: appended stream by stream, read by stream or all in order. Cheap to clone.
 ///
@@ -36,7 +36,7 @@ pub struct Events {
 impl Events {
     /// Events without an outbox: an append with dispatches is an error, at once.
     pub fn new(store: Arc<dyn EventStore>) -> Self {
-        let hub = Arc::new(Hub::new(store.clone()));
+        let hub = Arc::new(Hub::new(Bell::Events(store.clone())));
         Self { store, limits: Limits::default(), has_outbox: false, hub }
     }
 
@@ -62,12 +62,12 @@ impl Events {
         self.store.append(append, &self.limits).await
     }
 
-    /// Reads one stream.
+    /// Reads one stream. A row that cannot be read is an error that names it.
     pub async fn read_stream(&self, read: &StreamRead) -> Result<StreamPage, StoreError> {
         self.store.read_stream(read).await
     }
 
-    /// Reads all streams after a position.
+    /// Reads all streams after a position. Rows that cannot be read are told in the page, beside the events.
     pub async fn read_all(&self, after: Position, limit: u32) -> Result<AllPage, StoreError> {
         self.store.read_all(after, limit).await
     }

@@ -1,10 +1,12 @@
-//! Hints that something was appended, and when to look for it: one listener for all readers of a process.
+//! Hints that something was committed, and when to look for it: one listener for all of a process who read the same.
+//! Hints may all be lost: polling is the truth.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use tenure_core::contract::{EventStore, Wakeup};
+use tenure_core::StoreError;
+use tenure_core::contract::{EventStore, OutboxStore, Wakeup};
 use tenure_core::outbox::Pace;
 use tenure_core::time::Clock;
 use tokio::sync::watch;
@@ -15,10 +17,36 @@ use crate::stop::Stop;
 /// How long to wait before listening anew.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// The store's hints. The listener starts with the first reader and ends with the hub.
+/// Where hints come from.
+#[derive(Debug, Clone)]
+pub(crate) enum Bell {
+    /// Something was appended.
+    Events(Arc<dyn EventStore>),
+    /// Something was enqueued.
+    Outbox(Arc<dyn OutboxStore>),
+}
+
+impl Bell {
+    async fn listen(&self) -> Result<Option<Arc<dyn Wakeup>>, StoreError> {
+        match self {
+            Self::Events(store) => store.watch().await,
+            Self::Outbox(store) => store.listen().await,
+        }
+    }
+
+    /// Who is woken.
+    fn who(&self) -> &'static str {
+        match self {
+            Self::Events(_) => "readers",
+            Self::Outbox(_) => "relays",
+        }
+    }
+}
+
+/// The store's hints. The listener starts with the first who wants to hear and ends with the hub.
 #[derive(Debug)]
 pub(crate) struct Hub {
-    store: Arc<dyn EventStore>,
+    bell: Bell,
     started: AtomicBool,
     shared: Arc<Shared>,
     stop: Stop,
@@ -26,9 +54,9 @@ pub(crate) struct Hub {
 
 #[derive(Debug)]
 struct Shared {
-    /// Counts hints, so that none is missed by a reader that is not waiting at the moment.
+    /// Counts hints, so that none is missed by one that is not waiting at the moment.
     hints: watch::Sender<u64>,
-    /// How many readers want hints.
+    /// How many want hints.
     armed: AtomicUsize,
     /// Whether any does.
     wanted: watch::Sender<bool>,
@@ -51,20 +79,20 @@ impl Shared {
 }
 
 impl Hub {
-    pub(crate) fn new(store: Arc<dyn EventStore>) -> Self {
+    pub(crate) fn new(bell: Bell) -> Self {
         let shared = Arc::new(Shared {
             hints: watch::Sender::new(0),
             armed: AtomicUsize::new(0),
             wanted: watch::Sender::new(false),
             works: AtomicBool::new(false),
         });
-        Self { store, started: AtomicBool::new(false), shared, stop: Stop::new() }
+        Self { bell, started: AtomicBool::new(false), shared, stop: Stop::new() }
     }
 
     /// Starts to listen, unless it does already, on the runtime of whoever is the first.
     fn start(&self) {
         if !self.started.swap(true, Ordering::SeqCst) {
-            tokio::spawn(listen(self.store.clone(), self.shared.clone(), self.stop.clone()));
+            tokio::spawn(listen(self.bell.clone(), self.shared.clone(), self.stop.clone()));
         }
     }
 }
@@ -75,14 +103,58 @@ impl Drop for Hub {
     }
 }
 
+/// One who hears every hint, whether it wants to or not: others may want them.
+#[derive(Debug)]
+pub(crate) struct Ear {
+    hub: Arc<Hub>,
+    hints: watch::Receiver<u64>,
+    armed: bool,
+}
+
+impl Ear {
+    /// Wants hints until it says otherwise.
+    pub(crate) fn new(hub: Arc<Hub>) -> Self {
+        hub.start();
+        let hints = hub.shared.hints.subscribe();
+        let mut ear = Self { hub, hints, armed: false };
+        ear.arm(true);
+        ear
+    }
+
+    /// Whether hints can be expected.
+    pub(crate) fn works(&self) -> bool {
+        self.hub.shared.works.load(Ordering::Relaxed)
+    }
+
+    /// Waits for a hint. Dropping the future loses nothing.
+    pub(crate) async fn hint(&mut self) {
+        // The hub has the sender, and we have the hub.
+        let _ = self.hints.changed().await;
+    }
+
+    /// Asks for hints, or not to be given any.
+    pub(crate) fn arm(&mut self, on: bool) {
+        match (std::mem::replace(&mut self.armed, on), on) {
+            (false, true) => self.hub.shared.armed.fetch_add(1, Ordering::SeqCst),
+            (true, false) => self.hub.shared.armed.fetch_sub(1, Ordering::SeqCst),
+            _ => return,
+        };
+        self.hub.shared.tell();
+    }
+}
+
+impl Drop for Ear {
+    fn drop(&mut self) {
+        self.arm(false);
+    }
+}
+
 /// When one reader looks: at the core's [`Pace`], and sooner when there is a hint. Hints are wanted only while there is little
 /// to do, as by a relay: on some databases each takes a lock that all commits share.
 #[derive(Debug)]
 pub(crate) struct Lookout {
-    hub: Arc<Hub>,
-    hints: watch::Receiver<u64>,
+    ear: Ear,
     pace: Pace,
-    armed: bool,
     poll: Duration,
     poll_without_hints: Duration,
 }
@@ -90,16 +162,13 @@ pub(crate) struct Lookout {
 impl Lookout {
     /// Looks at once, and sleeps for `poll` at most where there are hints.
     pub(crate) fn new(hub: &Arc<Hub>, poll: Duration, poll_without_hints: Duration) -> Self {
-        hub.start();
-        let (pace, hints) = (Pace::new(poll, SteadyClock.now()), hub.shared.hints.subscribe());
-        let mut lookout = Self { hub: hub.clone(), hints, pace, armed: false, poll, poll_without_hints };
-        lookout.arm(true);
-        lookout
+        let (ear, pace) = (Ear::new(hub.clone()), Pace::new(poll, SteadyClock.now()));
+        Self { ear, pace, poll, poll_without_hints }
     }
 
     /// How long it sleeps at most.
     pub(crate) fn poll(&self) -> Duration {
-        match self.hub.shared.works.load(Ordering::Relaxed) {
+        match self.ear.works() {
             true => self.poll,
             false => self.poll_without_hints,
         }
@@ -114,7 +183,7 @@ impl Lookout {
     pub(crate) fn looked(&mut self, found: usize, took: Duration) {
         self.pace.set_poll(self.poll());
         self.pace.looked(found, took, SteadyClock.now());
-        self.arm(self.pace.armed());
+        self.ear.arm(self.pace.armed());
     }
 
     /// Waits until a look is due. Dropping the future loses nothing.
@@ -125,39 +194,23 @@ impl Lookout {
                 return;
             }
             tokio::select! {
-                // The hub has the sender, and we have the hub.
-                _ = self.hints.changed() => self.pace.hint(SteadyClock.now()),
+                () = self.ear.hint() => self.pace.hint(SteadyClock.now()),
                 () = tokio::time::sleep(wait) => {}
             }
         }
     }
-
-    fn arm(&mut self, on: bool) {
-        match (std::mem::replace(&mut self.armed, on), on) {
-            (false, true) => self.hub.shared.armed.fetch_add(1, Ordering::SeqCst),
-            (true, false) => self.hub.shared.armed.fetch_sub(1, Ordering::SeqCst),
-            _ => return,
-        };
-        self.hub.shared.tell();
-    }
 }
 
-impl Drop for Lookout {
-    fn drop(&mut self) {
-        self.arm(false);
-    }
-}
-
-async fn listen(store: Arc<dyn EventStore>, shared: Arc<Shared>, stop: Stop) {
+async fn listen(bell: Bell, shared: Arc<Shared>, stop: Stop) {
     while !stop.is_stopped() {
-        match store.watch().await {
+        match bell.listen().await {
             Ok(None) => return,
             Ok(Some(wakeup)) => {
                 shared.works.store(true, Ordering::Relaxed);
-                hear(&*wakeup, &shared, &stop).await;
+                hear(&*wakeup, bell.who(), &shared, &stop).await;
                 shared.works.store(false, Ordering::Relaxed);
             }
-            Err(error) => tracing::warn!(%error, "readers cannot be woken by the store; they poll"),
+            Err(error) => tracing::warn!(%error, "{} cannot be woken by the store; they poll", bell.who()),
         }
         tokio::select! {
             () = stop.stopped() => {}
@@ -167,10 +220,10 @@ async fn listen(store: Arc<dyn EventStore>, shared: Arc<Shared>, stop: Stop) {
 }
 
 /// Passes hints on until there are none any more.
-async fn hear(wakeup: &dyn Wakeup, shared: &Shared, stop: &Stop) {
+async fn hear(wakeup: &dyn Wakeup, who: &str, shared: &Shared, stop: &Stop) {
     let mut wanted = shared.wanted.subscribe();
     wakeup.arm(*wanted.borrow_and_update());
-    // What was appended while nobody listened is found by a look now.
+    // What was committed while nobody listened is found by a look now.
     shared.hint();
     loop {
         tokio::select! {
@@ -182,7 +235,7 @@ async fn hear(wakeup: &dyn Wakeup, shared: &Shared, stop: &Stop) {
             hint = wakeup.hint() => match hint {
                 Ok(()) => shared.hint(),
                 Err(error) => {
-                    tracing::warn!(%error, "readers are no longer woken by the store; they poll until they are again");
+                    tracing::warn!(%error, "{who} are no longer woken by the store; they poll until they are again");
                     return;
                 }
             },

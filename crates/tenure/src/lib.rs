@@ -31,6 +31,7 @@ mod heart;
 mod hub;
 mod lease;
 mod locks;
+mod mandate;
 mod node;
 mod open;
 mod presence;
@@ -39,6 +40,7 @@ mod relay;
 pub mod sink;
 mod stop;
 mod subscription;
+mod sweeper;
 #[cfg(feature = "testing")]
 pub mod testing;
 
@@ -53,7 +55,7 @@ pub use tenure_core::lease::{
     Fence, FenceError, Fenced, Holder, LeaseName, LeaseSettings, Loss, PresenceSettings, Release, Term,
 };
 pub use tenure_core::outbox::{
-    Message, MessageId, NewMessage, OnDead, RelaySettings, Retention, RetryPolicy, Verdict,
+    Message, MessageId, NewMessage, OnDead, Part, PartError, RelaySettings, Retention, RetryPolicy, Verdict,
 };
 pub use tenure_core::registry::Classifier;
 pub use tenure_core::subscription::{OnFailure, SubscriptionSettings};
@@ -67,7 +69,7 @@ pub use tenure_sqlite as sqlite;
 pub use clock::{SteadyClock, SteadyStoreClock};
 pub use cluster::{
     Agent, AgentError, Cluster, ClusterBuilder, ClusterError, ClusterEvent, ClusterStatus, Duty, Leadership,
-    Observer, Shards, Singleton, SingletonSettings, agent, shard_of,
+    Observer, OutboxParts, Shards, Singleton, SingletonSettings, agent, shard_of,
 };
 pub use entities::{Aggregates, Dispatcher, Entities, Processes, Reply, TellError};
 pub use error::LeaseError;
@@ -75,13 +77,15 @@ pub use events::Events;
 pub use exclusive::run_exclusively;
 pub use lease::{Acquired, Lease, Leases, OnLost, TrustWatch};
 pub use locks::LeaseLocks;
+pub use mandate::{InAir, Left, Mandate};
 pub use node::{local_node, new_id};
 pub use open::{Database, OpenError, OpenOptions, Store, migrations, open};
 pub use record::{Recorder, RecorderOptions, Recording, RecordingLeases, RecordingLocks};
-pub use relay::{Relay, RelayError, RelayStatus, Role};
+pub use relay::{Depot, Relay, RelayError, RelayStatus, Role};
 pub use stop::Stop;
 pub use subscription::{
     EventHandler, HandleError, Handling, Projection, Route, Routes, Subscription, SubscriptionError,
     SubscriptionState, SubscriptionStatus, Tap, TapSettings, handler, routes,
 };
+pub use sweeper::Sweeper;
 pub use tenure_core::entity::EntitySettings;

@@ -1,7 +1,11 @@
 //! `tenure daemon` on the command line.
 
+use std::time::Duration;
+
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
+
+use super::duration;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DaemonCommand {
@@ -24,7 +28,9 @@ pub(crate) enum DaemonCommand {
         after: Option<String>,
     },
     /// Stop a daemon until it is resumed, whoever leads
-    #[command(after_help = "Example:\n  tenure daemon pause nightly-report --by ada --db sqlite:app.db")]
+    #[command(after_help = "Examples:\n  \
+        tenure daemon pause nightly-report --by ada --db sqlite:app.db\n  \
+        tenure daemon pause --prefix outbox/ --by ada --db sqlite:app.db")]
     Pause(SteerArgs),
     /// Let a paused daemon run again
     #[command(after_help = "Example:\n  tenure daemon resume nightly-report --db sqlite:app.db")]
@@ -33,11 +39,12 @@ pub(crate) enum DaemonCommand {
     #[command(after_help = "Examples:\n  \
         tenure daemon move nightly-report --to web-2 --db sqlite:app.db\n  \
         tenure daemon move nightly-report --anywhere --db sqlite:app.db")]
+    #[command(group = clap::ArgGroup::new("where").required(true).args(["to", "anywhere"]))]
     Move {
         #[command(flatten)]
         which: SteerArgs,
         /// The node
-        #[arg(long, value_name = "NODE", required_unless_present = "anywhere", conflicts_with = "anywhere")]
+        #[arg(long, value_name = "NODE")]
         to: Option<String>,
         /// It may be anywhere again
         #[arg(long)]
@@ -52,11 +59,17 @@ pub(crate) enum DaemonCommand {
 #[derive(Debug, Args)]
 pub(crate) struct SteerArgs {
     /// The daemon
-    #[arg(value_name = "NAME", required_unless_present = "flag_name")]
+    #[arg(value_name = "NAME", required_unless_present_any = ["flag_name", "prefix"])]
     pub(crate) daemon: Option<String>,
+    /// All daemons whose name begins with this: `outbox/` for all parts of the outbox
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["daemon", "flag_name"], value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) prefix: Option<String>,
     /// The daemon
     #[arg(long = "name", id = "flag_name", value_name = "NAME", conflicts_with = "daemon")]
     pub(crate) flag_name: Option<String>,
+    /// How long its node has to stop it before it is taken by force
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
+    pub(crate) drain: Duration,
     /// Who asks, for the audit; the user's name by default
     #[arg(long, env = "TENURE_ACTOR", value_name = "WHO", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) by: Option<String>,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::builder::{BoolishValueParser, NonEmptyStringValueParser};
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
-use tenure::core::outbox::{MessageId, State};
+use tenure::core::outbox::{MessageId, Part, State};
 
 use super::duration;
 
@@ -59,18 +59,21 @@ pub(crate) struct SendArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     tenure relay --db postgres://app@db.internal/app --to https://receiver.internal/events\n  \
+    tenure relay --db postgres://app@db.internal/app --to https://receiver.internal/events --coordination partitioned:8\n  \
     tenure relay --db sqlite:app.db --to stdout: --until-empty")]
 pub(crate) struct RelayArgs {
     /// Where messages go: http://…, https://… or stdout:
     #[arg(long, env = "TENURE_TO", value_name = "SINK", hide_env_values = true)]
     pub(crate) to: String,
-    /// single: no lease, only one relay may run; exclusive: one of many works
+    /// single: no lease, only one relay may run; exclusive: one of many works; partitioned:N: many work, each on some of N
+    /// parts, and the order of each source is kept
     #[arg(long, env = "TENURE_COORDINATION", value_name = "HOW", default_value = "exclusive", value_parser = coordination)]
     pub(crate) coordination: Coordination,
-    /// What this node is called in lists and logs; the machine's name by default
+    /// What this node is called in lists and logs; the machine's name by default, with partitioned:N and a number behind it
+    /// where that is taken, for there no two may have one name
     #[arg(long, env = "TENURE_NODE", value_name = "NODE")]
     pub(crate) name: Option<String>,
-    /// The name of the relay's lease: the same for all relays of one outbox, or several work at once
+    /// The name of the relay's lease: the same for all relays of one outbox, or several work at once; parts wait while it is held
     #[arg(long, env = "TENURE_RELAY_LEASE", value_name = "NAME", default_value = "outbox")]
     pub(crate) lease_name: String,
     /// How long the relay's lease lasts without renewal
@@ -133,16 +136,21 @@ pub(crate) struct RelayArgs {
 pub(crate) enum Coordination {
     Single,
     Exclusive,
+    Partitioned(u32),
 }
 
 fn coordination(text: &str) -> Result<Coordination, String> {
     match text {
         "single" => Ok(Coordination::Single),
         "exclusive" => Ok(Coordination::Exclusive),
-        _ if text.starts_with("partitioned") => {
-            Err("partitioned relays are not part of this version; use exclusive".into())
+        _ => {
+            let wrong = "it is one of single, exclusive and partitioned:N, for example partitioned:8";
+            let count = text.strip_prefix("partitioned:").ok_or(wrong)?;
+            let count =
+                count.parse::<u32>().map_err(|error| format!("partitioned:{count}: {error}; {wrong}"))?;
+            Part::new(0, count).map_err(|error| error.to_string())?;
+            Ok(Coordination::Partitioned(count))
         }
-        _ => Err("it is one of single and exclusive".into()),
     }
 }
 

@@ -162,6 +162,9 @@ async fn all_events(database: &Database) -> Result<Vec<Recorded>, Failure> {
     let (mut all, mut after) = (Vec::new(), Position::START);
     loop {
         let page = events.read_all(after, PAGE).await?;
+        if let Some(row) = page.unreadable.first() {
+            return Err(Failure::Failed(row.to_string()));
+        }
         if page.events.is_empty() {
             return Ok(all);
         }

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tenure::core::contract::OutboxAdmin;
-use tenure::{Relay, RelayStatus, Role, Stop};
+use tenure::{RelayStatus, Role, Stop};
 
 use super::shows_live;
+use super::work::Status;
 use crate::args::{Global, RelayArgs};
 use crate::outbox::span;
 use crate::output;
@@ -46,15 +47,15 @@ impl Manner {
 }
 
 /// Tells again and again, until `stop` is given.
-pub(super) async fn tell(relay: Relay, admin: Arc<dyn OutboxAdmin>, manner: Manner, stop: Stop) {
-    let (mut before, mut at) = (relay.status(), Instant::now());
+pub(super) async fn tell(status: Status, admin: Arc<dyn OutboxAdmin>, manner: Manner, stop: Stop) {
+    let (mut before, mut at) = (status(), Instant::now());
     let mut told: Option<RelayStatus> = None;
     loop {
         tokio::select! {
             () = stop.stopped() => break,
             () = tokio::time::sleep(manner.every()) => {}
         }
-        let (now, seconds) = (relay.status(), at.elapsed().as_secs_f64().max(0.001));
+        let (now, seconds) = (status(), at.elapsed().as_secs_f64().max(0.001));
         let rate = (now.delivered - before.delivered) as f64 / seconds;
         match manner {
             Manner::Silent => {}
@@ -86,13 +87,14 @@ pub(super) async fn tell(relay: Relay, admin: Arc<dyn OutboxAdmin>, manner: Mann
 async fn draw(status: &RelayStatus, rate: f64, admin: &dyn OutboxAdmin) {
     let role = match status.role {
         Role::Leading { term } => format!("leading, term {term}"),
+        Role::Parts { parts } => format!("{parts} parts"),
         Role::Standby => "standing by".into(),
         Role::Alone => "alone".into(),
         Role::Stopped => "stopped".into(),
     };
     // A standby reads no rows, and so knows no lag.
     let lag = match status.role {
-        Role::Leading { .. } | Role::Alone => match admin.stats().await {
+        Role::Leading { .. } | Role::Parts { .. } | Role::Alone => match admin.stats().await {
             Ok(stats) => format!(
                 "  {} pending  lag {}  {} dead",
                 stats.pending,

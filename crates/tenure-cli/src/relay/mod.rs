@@ -2,6 +2,7 @@
 
 mod live;
 mod settings;
+mod work;
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
@@ -9,10 +10,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use tenure::core::contract::{OutboxAdmin, Sink};
+use tenure::core::contract::Sink;
 use tenure::sink::{self, HttpOptions, SinkError, SinkOptions};
-use tenure::{LeaseSettings, Leases, Relay, RelayError, Role, Stop, local_node};
+use tenure::{DaemonFilter, Database, LeaseSettings, RelayError, RelayStatus, Role, Stop, local_node};
 
+use self::work::{Plan, Status, Work};
 use crate::args::{Coordination, Global, RelayArgs};
 use crate::output::{self, Failure};
 use crate::signals::Signals;
@@ -35,7 +37,7 @@ pub(crate) async fn relay(global: &Global, args: &RelayArgs) -> Result<ExitCode,
     let retention = settings::retention(args);
     let lease_settings = LeaseSettings::with_ttl(args.ttl);
     lease_settings.validate()?;
-    tenure::LeaseName::new(args.lease_name.as_str())?;
+    let lease = tenure::LeaseName::new(args.lease_name.as_str())?;
     let node = local_node(args.name.as_deref())?;
     let url = store::database_url(global)?;
     store::refuse_memory(url)?;
@@ -49,23 +51,18 @@ pub(crate) async fn relay(global: &Global, args: &RelayArgs) -> Result<ExitCode,
         _ = signals.ending() => return Ok(ExitCode::SUCCESS),
         opened = store::open_patiently(global, url, !args.no_migrate, Duration::MAX) => opened?,
     };
-    let leases = Leases::new(database.leases(), node.clone());
-    for note in leases.capabilities().notes {
+    for note in database.leases().capabilities().notes {
         tracing::info!("{note}");
     }
-    let mut relay = Relay::new(database.outbox(), sink, node.name.clone(), settings)
-        .and_then(|relay| relay.with_retention(retention))?;
-    if args.coordination == Coordination::Exclusive {
-        relay = relay.exclusive(leases.lease(args.lease_name.as_str(), lease_settings)?);
-    }
     let stop = Stop::new();
-    let work = {
-        let (relay, stop) = (relay.clone(), stop.clone());
-        tokio::spawn(async move { relay.run(&stop).await })
+    let plan = Plan { node, named: args.name.is_some(), sink, settings, retention, lease, lease_settings };
+    let Work { status, task: work } = match args.coordination {
+        Coordination::Partitioned(count) => work::parts(&database, plan, count, &stop)?,
+        coordination => work::whole(&database, plan, coordination == Coordination::Exclusive, &stop)?,
     };
     let telling = Stop::new();
     let teller = tokio::spawn(live::tell(
-        relay.clone(),
+        status.clone(),
         database.outbox_admin(),
         live::Manner::of(global, args),
         telling.clone(),
@@ -74,10 +71,10 @@ pub(crate) async fn relay(global: &Global, args: &RelayArgs) -> Result<ExitCode,
     let mut ended = tokio::select! {
         ended = &mut work => Some(ended),
         signal = signals.ending() => {
-            tracing::info!(%signal, "stopping: what is under way may end");
+            tracing::info!(%signal, "stopping: what is under way may end; the same signal again does not wait for it");
             None
         }
-        () = until_empty(args, &relay, database.outbox_admin()) => None,
+        () = until_empty(args, &status, &database) => None,
     };
     stop.stop();
     if ended.is_none() {
@@ -103,15 +100,12 @@ pub(crate) async fn relay(global: &Global, args: &RelayArgs) -> Result<ExitCode,
         Some(Ok(ran)) => ran?,
         Some(Err(error)) => return Err(Failure::Failed(format!("the relay ended unexpectedly: {error}"))),
     }
-    let died = args.until_empty && relay.status().dead > 0;
+    let died = args.until_empty && status().dead > 0;
     let code = u8::from(died);
     if died {
-        output::note(format_args!(
-            "{} messages died; see `tenure outbox list --state dead`",
-            relay.status().dead
-        ));
+        output::note(format_args!("{} messages died; see `tenure outbox list --state dead`", status().dead));
     }
-    result(global, args, &relay, code);
+    result(global, args, &status(), code);
     Ok(ExitCode::from(code))
 }
 
@@ -124,31 +118,49 @@ fn sink(args: &RelayArgs) -> Result<Arc<dyn Sink>, Failure> {
 }
 
 /// Waits until nothing is left that could be delivered now; for ever unless that was asked for.
-async fn until_empty(args: &RelayArgs, relay: &Relay, admin: Arc<dyn OutboxAdmin>) {
+async fn until_empty(args: &RelayArgs, status: &Status, database: &Database) {
     if !args.until_empty {
         return std::future::pending().await;
     }
+    let admin = database.outbox_admin();
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
-        let status = relay.status();
+        let status = status();
         let at_work = matches!(status.role, Role::Alone | Role::Leading { .. });
-        // A standby leaves it to the one in office, and waits with it.
-        let nothing_due =
-            if at_work { status.idle && status.held == 0 } else { status.role == Role::Standby };
+        // A standby leaves it to the one in office, and waits with it; so does one with parts, for the others.
+        let nothing_due = match status.role {
+            Role::Standby => true,
+            Role::Parts { parts } => parts == 0 || status.idle && status.held == 0,
+            _ => at_work && status.idle && status.held == 0,
+        };
         if nothing_due
             && let Ok(stats) = admin.stats().await
             && stats.retrying == 0
-            && (at_work || stats.lag.is_none())
+            && (at_work || stats.lag.is_none() || is_held_back(&status, database).await)
         {
             return;
         }
     }
 }
 
+/// Whether all that is left belongs to parts that an operator has paused: it could not be delivered now.
+async fn is_held_back(status: &RelayStatus, database: &Database) -> bool {
+    let Role::Parts { parts } = status.role else { return false };
+    let Ok(rows) = database.cluster().daemons(&DaemonFilter::beginning("outbox/")).await else {
+        return false;
+    };
+    let (paused, others): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.paused_by.is_some());
+    let held_back = !paused.is_empty() && others.len() as u64 == parts;
+    if held_back {
+        output::note(format_args!("{} parts are paused: what is in them stays where it is", paused.len()));
+    }
+    held_back
+}
+
 /// The last word of a relay to programs.
-fn result(global: &Global, args: &RelayArgs, relay: &Relay, code: u8) {
+fn result(global: &Global, args: &RelayArgs, status: &RelayStatus, code: u8) {
     if global.json && !args.to.starts_with("stdout:") {
-        let mut last = json!(relay.status());
+        let mut last = json!(status);
         last["event"] = "result".into();
         last["exit_code"] = code.into();
         output::event(&last);

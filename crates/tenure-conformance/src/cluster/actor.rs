@@ -205,7 +205,7 @@ impl Actor {
 
     pub(crate) async fn retires(&self, names: &[&str]) -> Answer {
         let daemons = names.iter().map(|name| daemon(name)).collect();
-        self.orders(&Order::Retire { daemons, deadlines: patient() }).await
+        self.orders(&Order::Retire { daemons, by: None, deadlines: patient() }).await
     }
 
     pub(crate) async fn steers(&self, name: &str, steering: Steering) -> Answer {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::{AppendError, CheckpointStore, EventStore};
-use tenure_core::event::{Append, AppendAnswer};
+use tenure_core::event::{Append, AppendAnswer, Position};
 
 use crate::outbox::{AuditLine, OutboxBackend};
 
@@ -28,6 +28,12 @@ pub trait EventBackend: OutboxBackend {
     /// The audit table's rows about subscriptions, the first one first; `None` where the suite cannot see them.
     async fn subscription_audit(&self) -> Option<Vec<AuditLine>> {
         None
+    }
+
+    /// Damages the row of the event at a position, as someone might by hand: it cannot be read any more, but its stream,
+    /// version and type can. Whether that was done; `false` where the suite cannot do it.
+    async fn damage(&self, _position: Position) -> bool {
+        false
     }
 }
 

@@ -47,6 +47,8 @@ macro_rules! __event_cases {
                 s38_large_events_end_a_page_sooner,
                 a_reader_at_the_head_sees_what_comes,
                 a_reader_ahead_of_the_store_is_told,
+                a_row_that_cannot_be_read_is_told_and_holds_nobody_up,
+                a_stream_with_a_row_that_cannot_be_read_is_an_error,
             }
             content {
                 an_event_is_read_as_it_was_appended,
@@ -111,6 +113,7 @@ macro_rules! __event_cases {
                 subscriptions_are_listed_with_their_progress,
                 s41_a_reader_out_of_office_moves_nothing,
                 a_rewind_forgets_what_was_put_aside_after_it,
+                a_step_from_before_a_rewind_is_refused_wherever_the_checkpoint_is,
                 a_rewind_is_audited,
             }
             wakeup {

@@ -1,12 +1,15 @@
 //! Reading, by stream and by position.
 
+use tenure_core::StoreError;
 use tenure_core::event::{
     Append, Direction, Expected, NewEvent, PAGE_BYTES, Position, Recorded, StreamRead, Version,
 };
 use tenure_core::outbox::Body;
 
 use super::backend::EventBackend;
-use super::scribe::{Scribe, at, event, numbers, stream, to};
+use super::scribe::{ALL, Scribe, at, event, numbers, stream, to};
+use crate::backend::Need;
+use crate::suite::skip;
 
 /// Reads as it is asked to, and gives the numbers and the version of the stream.
 async fn reads(scribe: &Scribe, direction: Direction, from: Option<i64>, limit: u32) -> (Vec<u32>, Version) {
@@ -142,4 +145,58 @@ pub async fn a_reader_ahead_of_the_store_is_told(backend: &dyn EventBackend) {
     assert_eq!(page.events, []);
     assert!(page.read_to < Position(last.0 + 1_000), "{page:?}");
     assert_eq!(page.read_to, page.head);
+}
+
+/// Someone has damaged a row: readers of all streams are told where, and get what stands before it and behind it.
+pub async fn a_row_that_cannot_be_read_is_told_and_holds_nobody_up(backend: &dyn EventBackend) {
+    let ann = Scribe::open(backend).await;
+    ann.appends(&at("a", 0, [1, 2])).await;
+    ann.appends(&at("b", 0, [3])).await;
+    ann.appends(&at("a", 2, [4])).await;
+    let all = ann.all().await;
+    let (damaged, head) = (&all[1], all[3].position);
+    if !backend.damage(damaged.position).await {
+        return skip(backend, Need::Damage);
+    }
+    for limit in [1, 2, 3, ALL] {
+        let (mut after, mut read, mut unreadable) = (Position::START, Vec::new(), Vec::new());
+        while after < head {
+            let page = ann.page(after, limit).await;
+            assert_eq!((page.head, &page.stall), (head, &None));
+            assert!(page.read_to > after, "a page must lead on from {after}");
+            assert!(page.events.len() + page.unreadable.len() <= limit as usize, "a page of at most {limit}");
+            let positions = page.events.iter().map(|event| event.position);
+            let mut positions = positions.chain(page.unreadable.iter().map(|row| row.position));
+            assert!(positions.all(|position| position > after && position <= page.read_to));
+            read.extend(numbers(&page.events));
+            unreadable.extend(page.unreadable);
+            after = page.read_to;
+        }
+        assert_eq!(read, [1, 3, 4], "in pages of {limit}");
+        let [row] = &unreadable[..] else { panic!("one row cannot be read: {unreadable:?}") };
+        let told = (row.position, row.stream.as_ref(), row.version, row.kind.as_deref());
+        let known = (damaged.position, Some(&damaged.stream), Some(damaged.version), Some(&damaged.kind[..]));
+        assert_eq!(told, known);
+        assert!(!row.reason.is_empty(), "the reason is told");
+    }
+}
+
+/// Nobody acts on a stream without one of its events.
+pub async fn a_stream_with_a_row_that_cannot_be_read_is_an_error(backend: &dyn EventBackend) {
+    let ann = Scribe::open(backend).await;
+    ann.appends(&at("a", 0, [1, 2, 3])).await;
+    ann.appends(&at("b", 0, [4])).await;
+    let damaged = ann.all().await[1].position;
+    if !backend.damage(damaged).await {
+        return skip(backend, Need::Damage);
+    }
+    for read in [StreamRead::forward(stream("a"), Version(1), ALL), StreamRead::backward(stream("a"), ALL)] {
+        let error = ann.events.read_stream(&read).await.expect_err("a row of it cannot be read");
+        assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+        assert!(error.to_string().contains(&format!("position {damaged}")), "it names the row: {error}");
+    }
+    // What does not need the row can be read.
+    let behind = ann.events.read_stream(&StreamRead::forward(stream("a"), Version(3), ALL)).await;
+    assert_eq!(numbers(&behind.expect("what stands behind it").events), [3]);
+    assert_eq!((numbers(&ann.reads("b").await), ann.version("a").await), (vec![4], Version(3)));
 }

@@ -8,7 +8,7 @@ use tenure_core::event::{
     StreamName, StreamRead, Version,
 };
 use tenure_core::outbox::Consumer;
-use tenure_core::subscription::{Advance, Step, SubscriptionName};
+use tenure_core::subscription::{Advance, Checkpoint, Step, SubscriptionName};
 use uuid::Uuid;
 
 use super::backend::EventBackend;
@@ -67,7 +67,7 @@ pub(crate) fn subscription(name: &str) -> SubscriptionName {
 
 /// A step that puts nothing aside.
 pub(crate) fn step(name: &str, from: i64, to: i64) -> Step {
-    Step { name: subscription(name), from: Position(from), to: Position(to), parked: Vec::new() }
+    Step { name: subscription(name), from: Position(from), rewinds: 0, to: Position(to), parked: Vec::new() }
 }
 
 /// What events say, as they come.
@@ -161,12 +161,24 @@ impl Scribe {
     pub(crate) async fn all(&self) -> Vec<Recorded> {
         let page = self.page(Position::START, ALL).await;
         assert_eq!((page.read_to, page.stall), (page.head, None), "nobody is appending");
+        assert_eq!(page.unreadable, [], "nobody has damaged anything");
         page.events
     }
 
     pub(crate) async fn checkpoint(&self, name: &str) -> Position {
+        self.knows(name).await.position
+    }
+
+    /// The checkpoint as a reader learns it.
+    pub(crate) async fn knows(&self, name: &str) -> Checkpoint {
         let checkpoint = self.checkpoints.checkpoint(&subscription(name)).await;
         checkpoint.unwrap_or_else(|error| panic!("a checkpoint must be answered: {error}"))
+    }
+
+    /// An operator moves a checkpoint.
+    pub(crate) async fn rewinds(&self, name: &str, to: i64) {
+        let rewound = self.checkpoints.rewind(&subscription(name), Position(to), "eve").await;
+        rewound.unwrap_or_else(|error| panic!("a rewind must be answered: {error}"));
     }
 
     /// Moves a checkpoint without an office.

@@ -53,6 +53,7 @@ pub(crate) fn everywhere() -> Look {
         lanes: Vec::new(),
         discover: Some(Discover { after: None, sources: ALL, rows_each: ALL, except: Vec::new() }),
         unordered: Some(UnorderedLook { after: None, limit: ALL }),
+        part: None,
     }
 }
 

@@ -94,7 +94,7 @@ impl<'a> Relay<'a> {
     pub(crate) async fn looks(&mut self) -> bool {
         let Some(look) = self.drain.look(true, self.now) else { return false };
         let page = self.desk.looks(&look).await;
-        let more = page.more_after.is_some();
+        let more = page.more_after.is_some() || page.unordered_after.is_some();
         self.drain.looked(page, self.now) > 0 || more
     }
 

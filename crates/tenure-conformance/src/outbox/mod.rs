@@ -13,6 +13,7 @@ pub mod enqueue;
 pub mod fence;
 pub mod inbox;
 pub mod look;
+pub mod parts;
 pub mod record;
 pub mod relay;
 pub mod retention;
@@ -61,6 +62,15 @@ macro_rules! __outbox_cases {
                 a_delayed_message_is_not_due_before_its_time,
                 what_has_no_source_comes_in_the_order_of_its_due_time,
                 a_look_changes_nothing,
+            }
+            parts {
+                e7_parts_are_disjoint_and_complete,
+                e7_a_source_stays_in_one_part,
+                e7_what_has_no_source_is_spread_over_all_parts,
+                e7_nothing_starves_among_the_sources_of_other_parts,
+                e7_a_search_goes_on_behind_rows_of_other_parts,
+                e7_a_part_is_told_when_its_own_is_due,
+                e7_order_within_a_source_is_kept_by_parts,
             }
             content {
                 a_large_payload_is_loaded_when_its_turn_has_come,

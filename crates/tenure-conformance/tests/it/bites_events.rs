@@ -9,7 +9,7 @@ use crate::broken_events::{BrokenEventBackend, Flaw};
 use crate::memory::MemoryBackend;
 
 /// A safety rule of the core that is off, and the cases that must notice.
-const RULES: [(Rule, &[&str]); 6] = [
+const RULES: [(Rule, &[&str]); 7] = [
     (
         Rule::ExpectedVersion,
         &[
@@ -30,6 +30,7 @@ const RULES: [(Rule, &[&str]); 6] = [
             "a_rewind_forgets_what_was_put_aside_after_it",
         ],
     ),
+    (Rule::CheckpointRewinds, &["a_step_from_before_a_rewind_is_refused_wherever_the_checkpoint_is"]),
     (Rule::AppendWhole, &["s27_a_failing_dispatch_leaves_nothing"]),
     (
         Rule::InboxRemembers,
@@ -50,7 +51,7 @@ const RULES: [(Rule, &[&str]); 6] = [
 ];
 
 /// A flaw, and the cases that must notice.
-const FLAWS: [(Flaw, &[&str]); 32] = [
+const FLAWS: [(Flaw, &[&str]); 36] = [
     (Flaw::DispatchesBesides, &["s27_a_failing_dispatch_leaves_nothing"]),
     (
         Flaw::DispatchesForgotten,
@@ -74,6 +75,9 @@ const FLAWS: [(Flaw, &[&str]); 32] = [
         Flaw::PageEndsAtHead,
         &["all_events_are_read_page_by_page", "s34_a_reader_among_writers_misses_nothing"],
     ),
+    (Flaw::DamageIsFatal, &["a_row_that_cannot_be_read_is_told_and_holds_nobody_up"]),
+    (Flaw::DamagePassedOver, &["a_row_that_cannot_be_read_is_told_and_holds_nobody_up"]),
+    (Flaw::StreamWithoutDamaged, &["a_stream_with_a_row_that_cannot_be_read_is_an_error"]),
     (Flaw::ReadsTwice, &["all_events_are_read_page_by_page", "a_reader_at_the_head_sees_what_comes"]),
     (Flaw::AheadUntold, &["a_reader_ahead_of_the_store_is_told"]),
     (Flaw::PageLimitIgnored, &["a_stream_is_read_forward", "all_events_are_read_page_by_page"]),
@@ -103,6 +107,7 @@ const FLAWS: [(Flaw, &[&str]); 32] = [
     (Flaw::StepsBack, &["a_step_back_is_an_error"]),
     (Flaw::ParkedForgotten, &["what_is_put_aside_is_kept"]),
     (Flaw::RewindKeepsParked, &["a_rewind_forgets_what_was_put_aside_after_it"]),
+    (Flaw::RewindsIgnored, &["a_step_from_before_a_rewind_is_refused_wherever_the_checkpoint_is"]),
     (Flaw::Unaudited, &["a_rewind_is_audited"]),
     (Flaw::NeverWoken, &["s47_an_armed_reader_is_woken_by_an_append"]),
 ];

@@ -66,7 +66,7 @@ const RULES: [(Rule, &[&str]); 8] = [
 ];
 
 /// A flaw, and the cases that must notice.
-const FLAWS: [(Flaw, &[&str]); 37] = [
+const FLAWS: [(Flaw, &[&str]); 45] = [
     (Flaw::OrderById, &["s44_a_source_is_ordered_by_its_sequence_and_not_by_insertion"]),
     (Flaw::Cursor, &["s30_a_row_that_was_committed_late_is_seen"]),
     (Flaw::PlaceIgnored, &["a_lane_is_read_on_from_a_place"]),
@@ -131,6 +131,14 @@ const FLAWS: [(Flaw, &[&str]); 37] = [
             "s47_an_armed_relay_is_woken_by_its_own_stores_commit",
         ],
     ),
+    (Flaw::PartIgnored, &["e7_parts_are_disjoint_and_complete", "e7_a_source_stays_in_one_part"]),
+    (Flaw::PartForgotten, &["e7_parts_are_disjoint_and_complete"]),
+    (Flaw::PartByNumber, &["e7_a_source_stays_in_one_part", "e7_order_within_a_source_is_kept_by_parts"]),
+    (Flaw::PartOfLaneIgnored, &["e7_a_source_stays_in_one_part"]),
+    (Flaw::PartUnspread, &["e7_what_has_no_source_is_spread_over_all_parts"]),
+    (Flaw::PartRotationEnds, &["e7_nothing_starves_among_the_sources_of_other_parts"]),
+    (Flaw::PartSearchEnds, &["e7_a_search_goes_on_behind_rows_of_other_parts"]),
+    (Flaw::PartNextDueForgotten, &["e7_a_part_is_told_when_its_own_is_due"]),
 ];
 
 #[test]

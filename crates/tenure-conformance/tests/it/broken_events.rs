@@ -19,7 +19,7 @@ use tenure_core::event::{
 use tenure_core::lease::Fence;
 use tenure_core::memory::MemoryStore;
 use tenure_core::outbox::Body;
-use tenure_core::subscription::{Advance, Parked, Progress, Step, SubscriptionName};
+use tenure_core::subscription::{Advance, Checkpoint, Parked, Progress, Step, SubscriptionName};
 use uuid::Uuid;
 
 use crate::memory::MemoryBackend;
@@ -43,6 +43,12 @@ pub(crate) enum Flaw {
     HorizonIgnored,
     /// Readers go on to the last position that was given out, wherever the page ends.
     PageEndsAtHead,
+    /// A row that cannot be read ends everything.
+    DamageIsFatal,
+    /// A row that cannot be read is passed over.
+    DamagePassedOver,
+    /// A stream is read without the row that cannot be.
+    StreamWithoutDamaged,
     /// A page begins with the event that the one before it ended with.
     ReadsTwice,
     /// A reader that is ahead of the store is not told.
@@ -87,6 +93,8 @@ pub(crate) enum Flaw {
     StepsBack,
     /// What is put aside is forgotten.
     ParkedForgotten,
+    /// A step is not asked what its reader knows of rewinds.
+    RewindsIgnored,
     /// What was put aside stays after a rewind.
     RewindKeepsParked,
     /// What operators do is not written down.
@@ -186,6 +194,10 @@ impl EventBackend for BrokenEventBackend {
             Flaw::Unaudited => Some(Vec::new()),
             _ => self.inner.subscription_audit().await,
         }
+    }
+
+    async fn damage(&self, position: Position) -> bool {
+        self.inner.damage(position).await
     }
 }
 
@@ -339,7 +351,15 @@ impl EventStore for Broken {
             Flaw::PageLimitIgnored => read.limit = 10_000,
             _ => {}
         }
-        let mut page = self.inner.read_stream(&read).await?;
+        let mut page = match self.inner.read_stream(&read).await {
+            Err(_) if self.flaw == Flaw::StreamWithoutDamaged => {
+                let mut events = self.inner.read_all(Position::START, 10_000).await?.events;
+                events.retain(|event| event.stream == read.stream);
+                let version = events.last().map_or(Version::NONE, |event| event.version);
+                StreamPage { events, version }
+            }
+            page => page?,
+        };
         if self.flaw == Flaw::VersionOfPage {
             page.version = page.events.last().map_or(Version::NONE, |event| event.version);
         }
@@ -361,6 +381,13 @@ impl EventStore for Broken {
                 page.read_to = full.map_or(page.head.max(after), |event| event.position);
                 page.stall = None;
             }
+            Flaw::DamageIsFatal => {
+                if let Some(row) = page.unreadable.first() {
+                    let (store, message) = ("broken".into(), row.to_string());
+                    return Err(StoreError::Corrupt { store, message });
+                }
+            }
+            Flaw::DamagePassedOver => page.unreadable.clear(),
             Flaw::PageEndsAtHead => page.read_to = page.head,
             Flaw::AheadUntold => page.read_to = page.read_to.max(after),
             _ => {}
@@ -410,7 +437,7 @@ impl Wakeup for Deaf {
 
 #[async_trait]
 impl CheckpointStore for Broken {
-    async fn checkpoint(&self, name: &SubscriptionName) -> Result<Position, StoreError> {
+    async fn checkpoint(&self, name: &SubscriptionName) -> Result<Checkpoint, StoreError> {
         self.inner.checkpoint(name).await
     }
 
@@ -419,6 +446,7 @@ impl CheckpointStore for Broken {
         match self.flaw {
             Flaw::StepUnfenced => office = None,
             Flaw::ParkedForgotten => step.parked.clear(),
+            Flaw::RewindsIgnored => step.rewinds = self.inner.checkpoint(&step.name).await?.rewinds,
             Flaw::StepsBack if step.to < step.from => return Ok(Advance::Advanced),
             _ => {}
         }
@@ -438,7 +466,8 @@ impl CheckpointStore for Broken {
         self.inner.rewind(name, to, by).await?;
         if self.flaw == Flaw::RewindKeepsParked {
             let parked = parked.into_iter().map(|parked| parked.aside).collect();
-            let _ = self.inner.advance(None, &Step { name: name.clone(), from: to, to, parked }).await?;
+            let (name, rewinds) = (name.clone(), self.inner.checkpoint(name).await?.rewinds);
+            let _ = self.inner.advance(None, &Step { name, from: to, rewinds, to, parked }).await?;
         }
         Ok(())
     }

@@ -97,6 +97,22 @@ pub(crate) enum Flaw {
     InboxBesides,
     /// Nobody is ever woken.
     NeverWoken,
+    /// A part is given everything.
+    PartIgnored,
+    /// What belongs to the last of several parts is given to nobody.
+    PartForgotten,
+    /// A row belongs to a part by its number, whatever its source.
+    PartByNumber,
+    /// A source belongs to a part when it is searched for, and not when it is asked for.
+    PartOfLaneIgnored,
+    /// What has no source belongs to the first part.
+    PartUnspread,
+    /// A rotation through other parts ends at its first step.
+    PartRotationEnds,
+    /// A search through rows of other parts ends at its first step.
+    PartSearchEnds,
+    /// A part is not told when its own is due.
+    PartNextDueForgotten,
 }
 
 pub(crate) struct BrokenOutboxBackend {
@@ -213,12 +229,15 @@ impl OutboxStore for Broken {
     }
 
     async fn look(&self, look: &Look) -> Result<Page, StoreError> {
-        let mut look = look.clone();
+        let (mut look, part) = (look.clone(), look.part);
         match self.flaw {
             Flaw::PlaceIgnored => look.lanes.iter_mut().for_each(|lane| lane.after = None),
             Flaw::ExceptIgnored => {
                 look.discover.iter_mut().for_each(|discover| discover.except.clear());
             }
+            Flaw::PartIgnored | Flaw::PartByNumber => look.part = None,
+            Flaw::PartOfLaneIgnored if !look.lanes.is_empty() => look.part = None,
+            Flaw::PartUnspread if look.unordered.is_some() && look.discover.is_none() => look.part = None,
             _ => {}
         }
         let mut page = self.inner.look(&look).await?;
@@ -231,6 +250,17 @@ impl OutboxStore for Broken {
                 page.rows.retain(|row| row.id.0 >= seen);
             }
             Flaw::RotationEnds => page.more_after = None,
+            Flaw::PartForgotten => {
+                let forgotten = part.is_some_and(|part| part.count() > 1 && part.index() + 1 == part.count());
+                page.rows.retain(|_| !forgotten);
+            }
+            Flaw::PartByNumber => page.rows.retain(|row| part.is_none_or(|part| part.has_row(row.id))),
+            Flaw::PartUnspread => {
+                page.rows.retain(|row| row.lane().is_some() || part.is_none_or(|part| part.index() == 0));
+            }
+            Flaw::PartRotationEnds if part.is_some() && page.rows.is_empty() => page.more_after = None,
+            Flaw::PartSearchEnds => page.unordered_after = None,
+            Flaw::PartNextDueForgotten if part.is_some() => page.next_due = None,
             Flaw::NextDueForgotten => page.next_due = None,
             Flaw::LargeInline => {
                 for row in page.rows.iter_mut().filter(|row| row.body == Found::Large) {

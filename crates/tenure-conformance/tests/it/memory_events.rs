@@ -8,7 +8,7 @@ use tenure_conformance::events::UserAppend;
 use tenure_conformance::outbox::AuditLine;
 use tenure_core::StoreError;
 use tenure_core::contract::{AppendError, CheckpointStore, EventStore};
-use tenure_core::event::{Append, AppendAnswer, Limits};
+use tenure_core::event::{Append, AppendAnswer, Limits, Position};
 use tenure_core::memory::MemoryTransaction;
 
 use crate::memory::MemoryBackend;
@@ -29,6 +29,10 @@ impl EventBackend for MemoryBackend {
 
     async fn subscription_audit(&self) -> Option<Vec<AuditLine>> {
         Some(self.store.subscription_audit())
+    }
+
+    async fn damage(&self, position: Position) -> bool {
+        self.store.damage_event(position, "someone has damaged it")
     }
 }
 

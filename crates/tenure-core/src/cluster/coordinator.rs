@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use super::plan::{Picture, plan};
 use super::{
-    Answer, ClusterLook, ClusterSettings, Cursor, Daemon, DaemonName, DaemonState, Order, Placement, Refusal,
-    Revision, Standing, Verdict,
+    Answer, ClusterLook, ClusterSettings, Cursor, Daemon, DaemonName, DaemonSpec, DaemonState, Order,
+    Placement, Refusal, Revision, Standing, Verdict,
 };
 use crate::id::NodeName;
 use crate::lease::{Fence, Term};
@@ -29,6 +29,15 @@ const PLAN_EVERY: Duration = Duration::from_millis(20);
 /// For how long daemons are not spread while nodes come and go all the time, in multiples of the time to settle.
 const RESTLESS_MAX: u32 = 20;
 
+/// What is to be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// After which place.
+    pub after: Cursor,
+    /// The last change that was known when the reading began.
+    known: Revision,
+}
+
 /// What the leader knows.
 #[derive(Debug)]
 pub struct Coordinator {
@@ -41,9 +50,9 @@ pub struct Coordinator {
     /// Everything is being read anew: what was found so far.
     anew: Option<BTreeMap<DaemonName, Daemon>>,
     read_all_at: Monotonic,
+    /// It has looked: before that it does not know who is there, and nobody would be.
+    has_looked: bool,
     complete: bool,
-    /// It has looked: who lives is known.
-    seen: bool,
     /// It has changed something, or knows less than the store: until a look shows more than this revision, or until then,
     /// nothing is planned by rows that are old.
     awaits: Option<(Revision, Monotonic)>,
@@ -59,6 +68,8 @@ pub struct Coordinator {
     restless_until: Monotonic,
     changed: bool,
     planned_at: Option<Monotonic>,
+    /// An order went wrong as a whole: nothing is planned before then.
+    rests_until: Option<Monotonic>,
     /// When, by the store's clock, there may be something to do although nothing changed.
     due_at: Option<StoreTime>,
 }
@@ -76,8 +87,8 @@ impl Coordinator {
             cursor: Cursor::default(),
             anew: Some(BTreeMap::new()),
             read_all_at: now.after(READ_ALL),
+            has_looked: false,
             complete: false,
-            seen: false,
             awaits: None,
             ordered_at: Revision::default(),
             queue: VecDeque::new(),
@@ -89,6 +100,7 @@ impl Coordinator {
             restless_until: now.after(settle),
             changed: true,
             planned_at: None,
+            rests_until: None,
             due_at: None,
         }
     }
@@ -112,8 +124,9 @@ impl Coordinator {
             self.queue.clear();
         }
         self.changed |= look.revision != self.revision;
-        (self.now, self.revision, self.seen) = (look.now, look.revision, true);
+        (self.now, self.revision) = (look.now, look.revision);
         self.nodes.clone_from(&look.nodes);
+        self.has_looked = true;
         if now >= self.read_all_at && self.anew.is_none() {
             (self.anew, self.cursor) = (Some(BTreeMap::new()), Cursor::default());
             self.read_all_at = now.after(READ_ALL);
@@ -121,13 +134,13 @@ impl Coordinator {
     }
 
     /// After which place daemons are to be read, [`PAGE`] at once; `None` when nothing changed.
-    pub fn wants(&self) -> Option<Cursor> {
+    pub fn wants(&self) -> Option<Wanted> {
         let behind = self.cursor.revision < self.revision || self.anew.is_some();
-        behind.then(|| self.cursor.clone())
+        behind.then(|| Wanted { after: self.cursor.clone(), known: self.revision })
     }
 
-    /// Takes the daemons that were read after [`Coordinator::wants`]; all there were, if they are fewer than a page.
-    pub fn read(&mut self, page: Vec<Daemon>) {
+    /// Takes the daemons that were read for [`Coordinator::wants`]; all there were, if they are fewer than a page.
+    pub fn read(&mut self, wanted: &Wanted, page: Vec<Daemon>) {
         let last = page.len() < PAGE as usize;
         for daemon in page {
             self.cursor = Cursor { revision: daemon.revision, daemon: Some(daemon.name().clone()) };
@@ -136,9 +149,10 @@ impl Coordinator {
             self.changed = true;
         }
         if last {
-            if self.cursor.revision < self.revision {
-                // Nothing of that revision is left: it was about nodes, or about daemons that are gone.
-                self.cursor = Cursor { revision: self.revision, daemon: None };
+            // Nothing up to what was known when the reading began is left: the rest was about nodes, or about daemons that
+            // are gone. What changed since is read next.
+            if self.cursor.revision < wanted.known {
+                self.cursor = Cursor { revision: wanted.known, daemon: None };
             }
             if let Some(all) = self.anew.take() {
                 self.daemons = all;
@@ -150,7 +164,7 @@ impl Coordinator {
 
     /// The next order, if there is something to be done and no order is under way.
     pub fn next_order(&mut self, fence: &Fence, now: Monotonic) -> Option<Order> {
-        if self.under_way || !self.complete || !self.seen {
+        if self.under_way || !self.complete || !self.has_looked {
             return None;
         }
         if self.queue.is_empty() && self.is_due(now) {
@@ -166,13 +180,14 @@ impl Coordinator {
 
     fn is_due(&self, now: Monotonic) -> bool {
         let rested = self.planned_at.is_none_or(|at| at.until(now) >= PLAN_EVERY);
+        let rested = rested && self.rests_until.is_none_or(|until| now >= until);
         let waits = self.awaits.is_some_and(|(than, until)| self.revision <= than && now < until);
         rested && !waits && self.wants().is_none() && (self.changed || self.time_has_come(now))
     }
 
     fn plan(&mut self, now: Monotonic) {
         self.refused.retain(|_, until| now < *until);
-        let restless = self.restless_since.until(now) < self.settings.settle * RESTLESS_MAX;
+        let restless = self.restless_since.until(now) < self.settings.settle.saturating_mul(RESTLESS_MAX);
         let picture = Picture {
             now: self.now,
             nodes: &self.nodes,
@@ -207,17 +222,22 @@ impl Coordinator {
                         }
                         continue;
                     };
-                    if let Refusal::NoDaemon(gone) = refusal {
-                        self.daemons.remove(gone);
-                    } else if newer {
+                    match (refusal, placement.daemon()) {
+                        (Refusal::NoDaemon(gone), _) => drop(self.daemons.remove(gone)),
                         // Its row tells more; it is planned anew then.
-                    } else if let Some(daemon) = placement.daemon() {
-                        self.refused.insert(daemon.clone(), now.after(AFTER_REFUSAL));
+                        _ if newer => {}
+                        (_, Some(daemon)) => {
+                            self.refused.insert(daemon.clone(), now.after(AFTER_REFUSAL));
+                        }
+                        (_, None) => self.rests_until = Some(now.after(AFTER_REFUSAL)),
                     }
                 }
             }
-            // Without an answer, or refused as a whole: what is so is read anew, what is not is planned anew.
-            Some(Answer::Refused(_)) | None => self.queue.clear(),
+            // Without an answer, or refused as a whole: what is so is read anew, what is not is planned anew, after a while.
+            Some(Answer::Refused(_)) | None => {
+                self.queue.clear();
+                self.rests_until = Some(now.after(AFTER_REFUSAL));
+            }
         }
         true
     }
@@ -249,6 +269,25 @@ impl Coordinator {
             || self.wants().is_some()
             || self.nodes.iter().any(leaves)
             || self.daemons.values().any(moves)
+    }
+
+    /// Which parts of something are to be declared again: this node brings them along, none is known, and no part of another
+    /// layout is. Somebody deleted their rows. Only after all rows were read.
+    pub fn missing<'s>(&self, specs: &'s [DaemonSpec]) -> Vec<&'s DaemonSpec> {
+        if !self.complete || self.anew.is_some() {
+            return Vec::new();
+        }
+        let same = |spec: &DaemonSpec| {
+            let group = spec.group.as_ref();
+            let of_it = self.daemons.values().filter(|daemon| {
+                daemon.spec.group.as_ref().map(|theirs| &theirs.name) == group.map(|ours| &ours.name)
+            });
+            let mut layouts = of_it.map(|daemon| daemon.spec.group.as_ref());
+            layouts.all(|theirs| theirs == group)
+        };
+        let missing =
+            specs.iter().filter(|spec| spec.group.is_some() && !self.daemons.contains_key(&spec.name));
+        missing.filter(|spec| same(spec)).collect()
     }
 
     /// The daemons as the leader knows them.

@@ -62,6 +62,14 @@ fn placed(state: DaemonState, revision: u64) -> Daemon {
     Daemon { state, place, generation: Term::new(revision), ..nowhere(revision) }
 }
 
+impl Coordinator {
+    /// Reads what it wants, at once.
+    fn reads(&mut self, page: Vec<Daemon>) {
+        let wanted = self.wants().expect("it wants to read");
+        self.read(&wanted, page);
+    }
+}
+
 fn coordinator() -> Coordinator {
     Coordinator::new(ClusterSettings::default(), at(0))
 }
@@ -69,7 +77,7 @@ fn coordinator() -> Coordinator {
 #[test]
 fn a_leader_that_has_not_looked_takes_nobody_for_dead() {
     let mut leader = coordinator();
-    leader.read(vec![placed(DaemonState::Active, 5)]);
+    leader.reads(vec![placed(DaemonState::Active, 5)]);
     assert_eq!(leader.next_order(&fence(), at(10)), None, "it knows the daemons and no nodes");
     leader.looked(&look(5), at(20));
     assert_eq!(leader.next_order(&fence(), at(30)), None, "the node lives");
@@ -79,7 +87,7 @@ fn a_leader_that_has_not_looked_takes_nobody_for_dead() {
 fn placing() -> (Coordinator, Order) {
     let mut leader = coordinator();
     leader.looked(&look(5), at(0));
-    leader.read(vec![nowhere(5)]);
+    leader.reads(vec![nowhere(5)]);
     let order = leader.next_order(&fence(), at(10)).expect("an order");
     (leader, order)
 }
@@ -91,7 +99,7 @@ fn what_a_leader_has_ordered_is_not_ordered_again_by_old_rows() {
     leader.looked(&look(5), at(50));
     assert_eq!(leader.next_order(&fence(), at(60)), None, "this look is older than the order");
     leader.looked(&look(6), at(100));
-    leader.read(vec![placed(DaemonState::Assigning, 6)]);
+    leader.reads(vec![placed(DaemonState::Assigning, 6)]);
     assert_eq!(leader.next_order(&fence(), at(130)), None, "it is on its way");
 }
 
@@ -111,6 +119,20 @@ fn what_was_refused_as_old_is_planned_anew_as_soon_as_its_row_is_known() {
     assert!(leader.answered(&order, Some(&Answer::Done(vec![stale])), at(20)));
     assert_eq!(leader.next_order(&fence(), at(50)), None, "it would be refused again");
     leader.looked(&look(6), at(60));
-    leader.read(vec![Daemon { generation: Term::new(6), ..nowhere(6) }]);
+    leader.reads(vec![Daemon { generation: Term::new(6), ..nowhere(6) }]);
     assert!(leader.next_order(&fence(), at(90)).is_some(), "not a second later");
+}
+
+#[test]
+fn what_changes_while_it_reads_is_read_next() {
+    let mut leader = coordinator();
+    leader.looked(&look(10), at(0));
+    let wanted = leader.wants().unwrap();
+    // The page was read before this change, and arrives after it.
+    leader.looked(&look(11), at(0));
+    leader.read(&wanted, Vec::new());
+    let next = leader.wants().unwrap();
+    assert_eq!(next.after, Cursor { revision: Revision(10), daemon: None });
+    leader.read(&next, Vec::new());
+    assert_eq!(leader.wants(), None);
 }

@@ -87,11 +87,22 @@ pub enum End {
 enum Phase {
     Claimed,
     Acknowledging,
+    /// The store said no, then. A copy of what was said that arrives later may still be taken.
+    Refused {
+        at: Monotonic,
+    },
     Ready,
     Running,
-    Resting { until: Monotonic },
-    Stopping { by: Monotonic, told: Told },
-    Losing { told: bool },
+    Resting {
+        until: Monotonic,
+    },
+    Stopping {
+        by: Monotonic,
+        told: Told,
+    },
+    Losing {
+        told: bool,
+    },
     Stopped,
     Confirming,
     Failed(String),
@@ -132,11 +143,17 @@ pub struct Host {
     node: NodeName,
     settings: ClusterSettings,
     wanted: BTreeMap<DaemonName, Wanted>,
+    /// When the reading of these rows started.
+    wanted_at: Monotonic,
     locals: BTreeMap<DaemonName, Local>,
     acknowledging: bool,
     confirming: bool,
     /// From then on what was not told to stop is stopped all the same, for the node leaves.
     gives_up_at: Option<Monotonic>,
+    /// That moment has come.
+    gave_up: bool,
+    /// A failure is being reported: one at a time, however many there are.
+    reporting: bool,
     /// Something comes here, or goes from here.
     in_motion: bool,
 }
@@ -148,10 +165,13 @@ impl Host {
             node,
             settings,
             wanted: BTreeMap::new(),
+            wanted_at: Monotonic::from_origin(Duration::ZERO),
             locals: BTreeMap::new(),
             acknowledging: false,
             confirming: false,
             gives_up_at: None,
+            gave_up: false,
+            reporting: false,
             in_motion: false,
         }
     }
@@ -167,6 +187,7 @@ impl Host {
         can_run: impl Fn(&DaemonName) -> bool,
     ) {
         self.wanted.clear();
+        self.wanted_at = started;
         self.in_motion = false;
         for row in rows {
             self.in_motion |= row.state != DaemonState::Active;
@@ -186,7 +207,6 @@ impl Host {
             return;
         }
         self.wanted.clear();
-        self.gives_up_at = None;
         self.reconcile(now);
     }
 
@@ -197,14 +217,14 @@ impl Host {
 
     /// Brings what is here in line with what the rows say.
     fn reconcile(&mut self, now: Monotonic) {
-        let gives_up = self.gives_up_at.is_some_and(|at| now >= at);
+        let gives_up = self.gave_up;
         let names: Vec<DaemonName> = self.locals.keys().cloned().collect();
         for name in names {
             let wanted = self.wanted.get(&name).cloned();
             let Some(local) = self.locals.get_mut(&name) else { continue };
             match wanted {
                 Some(wanted) if wanted.generation == local.generation => {
-                    local.follow(&wanted, gives_up, now, self.settings.drain);
+                    local.follow(&wanted, self.wanted_at, gives_up, now, self.settings.drain);
                 }
                 other => {
                     if !local.is_over(other.is_some()) {
@@ -236,7 +256,8 @@ impl Host {
 
     /// Decides what to do at `now`.
     pub fn step(&mut self, now: Monotonic) -> Vec<Action> {
-        if self.gives_up_at.is_some_and(|at| now >= at) {
+        if self.gives_up_at.is_some_and(|at| now >= at) && !self.gave_up {
+            self.gave_up = true;
             self.reconcile(now);
         }
         let mut actions = Vec::new();
@@ -272,7 +293,8 @@ impl Host {
                     confirm.push((daemon, generation));
                     local.phase = Phase::Confirming;
                 }
-                Phase::Failed(reason) if may_say => {
+                Phase::Failed(reason) if may_say && !self.reporting => {
+                    self.reporting = true;
                     let reason = reason.clone();
                     actions.push(Action::Fail { daemon, generation, reason: reason.clone() });
                     local.phase = Phase::Failing(reason);
@@ -298,10 +320,10 @@ impl Host {
             Phase::Stopping { by, told: Told::ToStop } => Some(*by),
             Phase::Claimed if !self.acknowledging => Some(local.say_at),
             Phase::Stopped if !self.confirming => Some(local.say_at),
-            Phase::Failed(_) => Some(local.say_at),
+            Phase::Failed(_) if !self.reporting => Some(local.say_at),
             _ => None,
         });
-        due.chain(self.gives_up_at).min()
+        due.chain(self.gives_up_at.filter(|_| !self.gave_up)).min()
     }
 
     /// The store has answered an acknowledgement; `None` when it has not, and nobody knows.
@@ -315,7 +337,9 @@ impl Host {
         self.answered(asked, verdicts, &Phase::Acknowledging, now, |verdict| match verdict {
             None => Phase::Claimed,
             Some(Verdict::Taken) => Phase::Ready,
-            Some(Verdict::Refused(_)) => Phase::Done,
+            // It was told to stop before it could say yes: nothing ran, and somebody waits to hear that.
+            Some(Verdict::Refused(Refusal::StillHeld { state: DaemonState::Revoking, .. })) => Phase::Stopped,
+            Some(Verdict::Refused(_)) => Phase::Refused { at: now },
         });
     }
 
@@ -337,6 +361,7 @@ impl Host {
         verdict: Option<&Verdict>,
         now: Monotonic,
     ) {
+        self.reporting = false;
         let Some(local) = self.local(daemon, generation) else { return };
         let Phase::Failing(reason) = &local.phase else { return };
         local.phase = match verdict {
@@ -407,7 +432,10 @@ impl Host {
     /// Whether anything comes here, goes from here, or is being said.
     pub fn in_motion(&self) -> bool {
         self.in_motion
-            || self.locals.values().any(|local| !matches!(local.phase, Phase::Running | Phase::Done))
+            || self
+                .locals
+                .values()
+                .any(|local| !matches!(local.phase, Phase::Running | Phase::Refused { .. } | Phase::Done))
     }
 
     /// The daemons whose code may be running here, with their generations.
@@ -420,19 +448,31 @@ impl Host {
 
     /// Whether nothing is left to be stopped or said.
     pub fn is_empty(&self) -> bool {
-        self.locals.values().all(|local| local.phase == Phase::Done)
+        self.locals.values().all(|local| matches!(local.phase, Phase::Refused { .. } | Phase::Done))
     }
 }
 
 impl Local {
     /// The rows name this generation.
-    fn follow(&mut self, wanted: &Wanted, gives_up: bool, now: Monotonic, drain: Duration) {
+    fn follow(
+        &mut self,
+        wanted: &Wanted,
+        wanted_at: Monotonic,
+        gives_up: bool,
+        now: Monotonic,
+        drain: Duration,
+    ) {
         let revoked = wanted.state == DaemonState::Revoking;
         match &self.phase {
             // The answer was lost, the row tells.
             Phase::Claimed | Phase::Acknowledging if wanted.state == DaemonState::Active && !gives_up => {
                 self.phase = Phase::Ready;
             }
+            // Refused at first, and taken when a copy of it arrived: rows that were read since then tell.
+            Phase::Refused { at } if wanted.state == DaemonState::Active && wanted_at > *at && !gives_up => {
+                self.phase = Phase::Ready;
+            }
+            Phase::Refused { at } if revoked && wanted_at > *at => self.phase = Phase::Stopped,
             Phase::Claimed | Phase::Acknowledging | Phase::Ready | Phase::Resting { .. }
                 if revoked || gives_up =>
             {
@@ -440,6 +480,10 @@ impl Local {
             }
             Phase::Running if revoked => {
                 self.phase = Phase::Stopping { by: wanted.stop_by, told: Told::Nothing };
+            }
+            // It had given up by itself before it saw that it is to stop: the leader's deadline counts.
+            Phase::Stopping { by, told } if revoked && wanted.stop_by < *by => {
+                self.phase = Phase::Stopping { by: wanted.stop_by, told: *told };
             }
             Phase::Running if gives_up => {
                 self.phase = Phase::Stopping { by: now.after(drain), told: Told::Nothing };

@@ -190,3 +190,28 @@ fn a_node_that_leaves_gives_up_what_nobody_asked_for() {
     host.ended(&name("d"), generation(3), &End::Finished, 0.5, at(2010));
     assert_eq!(host.step(at(2010)), [Action::Confirm(asked("d", 3))]);
 }
+
+#[test]
+fn what_a_leaving_node_gave_up_by_itself_is_cut_off_before_the_leader_takes_it() {
+    let mut host = running();
+    host.sees(&[row("d", 3, DaemonState::Active)], at(5));
+    host.leave(at(10));
+    assert_eq!(host.step(at(10)), [Action::Stop { daemon: name("d"), generation: generation(3) }]);
+    // The leader had told it to stop before, and the node sees it only now: ten seconds are left.
+    assert_eq!(host.sees(&[row("d", 3, DaemonState::Revoking)], at(20)), []);
+    assert_eq!(host.step(at(9_019)), []);
+    assert_eq!(host.step(at(9_020)), [Action::Abort { daemon: name("d"), generation: generation(3) }]);
+}
+
+#[test]
+fn a_daemon_that_was_refused_and_is_active_later_is_started() {
+    let mut host = host();
+    host.sees(&[row("d", 3, DaemonState::Assigning)], at(0));
+    let leaving = Verdict::Refused(Refusal::Leaving(NodeName::new("a").unwrap()));
+    host.acknowledged(&asked("d", 3), Some(&[leaving]), at(10));
+    let active = [row("d", 3, DaemonState::Active)];
+    assert_eq!(host.sees(&active, at(10)), [], "this reading began before the answer came");
+    // A late copy of the acknowledgement was taken: nobody else would ever run it.
+    let started = host.sees(&active, at(20));
+    assert_eq!(started, [Action::Start { daemon: name("d"), generation: generation(3) }]);
+}

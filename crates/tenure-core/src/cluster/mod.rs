@@ -38,7 +38,7 @@ mod plan;
 mod settings;
 
 pub use self::column::JsonColumn;
-pub use self::coordinator::{Coordinator, PAGE};
+pub use self::coordinator::{Coordinator, PAGE, Wanted};
 pub use self::daemon::{Avoid, Daemon, DaemonSpec, DaemonState, Group, NotAState};
 pub use self::decide::{Decided, Rows, Writes, decide};
 pub use self::host::{Action, End, Host};

@@ -101,6 +101,8 @@ pub enum Order {
     Retire {
         /// Their names.
         daemons: Vec<DaemonName>,
+        /// The operator who wants it, for the audit table; `None` for a program that declared them itself.
+        by: Option<String>,
         /// How long nodes have to answer.
         deadlines: Deadlines,
     },
@@ -317,6 +319,17 @@ impl Order {
             }
             Self::Retire { daemons, .. } => daemons.iter().collect(),
             Self::Fail { daemon, .. } | Self::Steer { daemon, .. } => vec![daemon],
+        }
+    }
+
+    /// How many things are asked for at once.
+    pub fn parts(&self) -> usize {
+        match self {
+            Self::Register { declares: specs, .. } | Self::Declare { specs, .. } => specs.len(),
+            Self::Place { placements, .. } => placements.len(),
+            Self::Acknowledge { daemons, .. } | Self::Confirm { daemons, .. } => daemons.len(),
+            Self::Retire { daemons, .. } => daemons.len(),
+            Self::Leave { .. } | Self::Depart { .. } | Self::Fail { .. } | Self::Steer { .. } => 1,
         }
     }
 

@@ -5,6 +5,9 @@ use std::time::Duration;
 use super::Deadlines;
 use crate::lease::{LeaseSettings, PresenceSettings, SettingsError};
 
+/// The longest of all spans: a year, which is as good as never.
+const SPAN_MAX: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+
 /// How a node is part of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClusterSettings {
@@ -89,7 +92,7 @@ impl ClusterSettings {
 
     /// Checks every field, and every pair that must fit together.
     pub fn validate(&self) -> Result<(), SettingsError> {
-        check(self.node_ttl > self.heartbeat * 3, || {
+        check(self.node_ttl > self.heartbeat.saturating_mul(3), || {
             format!(
                 "node_ttl {:?} is not above three times heartbeat {:?}: a node would be given up after two lost heartbeats",
                 self.node_ttl, self.heartbeat
@@ -109,13 +112,27 @@ impl ClusterSettings {
         for (name, span) in spans {
             check(!span.is_zero(), || format!("{name} is zero"))?;
         }
+        let more = [
+            ("settle", self.settle),
+            ("restart_cap", self.restart_cap),
+            ("healthy_after", self.healthy_after),
+        ];
+        for (name, span) in spans.into_iter().chain(more) {
+            check(span <= SPAN_MAX, || format!("{name} {span:?} is above {SPAN_MAX:?}"))?;
+        }
+        check(self.drain > self.look.saturating_mul(2), || {
+            format!(
+                "drain {:?} is not above twice look {:?}: a node may not have seen yet that it is to stop a daemon",
+                self.drain, self.look
+            )
+        })?;
         check(self.look_in_motion <= self.look_without_wakeup, || {
             format!(
                 "look_in_motion {:?} is above look_without_wakeup {:?}",
                 self.look_in_motion, self.look_without_wakeup
             )
         })?;
-        check(self.drain > self.look_without_wakeup * 2, || {
+        check(self.drain > self.look_without_wakeup.saturating_mul(2), || {
             format!(
                 "drain {:?} is not above twice look_without_wakeup {:?}: a node may not have seen yet that it is to stop a daemon",
                 self.drain, self.look_without_wakeup

@@ -15,7 +15,7 @@ use crate::event::{
 };
 use crate::lease::Fence;
 use crate::outbox::MessageError;
-use crate::subscription::{Advance, Parked, Progress, Step, SubscriptionName};
+use crate::subscription::{Advance, Checkpoint, Parked, Progress, Step, SubscriptionName};
 
 /// The events.
 ///
@@ -27,10 +27,12 @@ pub trait EventStore: Send + Sync + fmt::Debug {
     /// whether a caller has an outbox is [`Append::check`]'s business.
     async fn append(&self, append: &Append, limits: &Limits) -> Result<AppendAnswer, AppendError>;
 
-    /// Reads one stream.
+    /// Reads one stream. A row that cannot be read is an error that names it: nobody is to act on a stream without one of
+    /// its events.
     async fn read_stream(&self, read: &StreamRead) -> Result<StreamPage, StoreError>;
 
-    /// Reads all streams after a position. What the page says of `read_to` is proven.
+    /// Reads all streams after a position. What the page says of `read_to` is proven. A row that cannot be read is told in
+    /// the page, and never keeps anyone from the rows behind it.
     async fn read_all(&self, after: Position, limit: u32) -> Result<AllPage, StoreError>;
 
     /// The last snapshot of a stream.
@@ -48,11 +50,11 @@ pub trait EventStore: Send + Sync + fmt::Debug {
 /// The checkpoints of subscriptions, and the events that they have put aside.
 #[async_trait]
 pub trait CheckpointStore: Send + Sync + fmt::Debug {
-    /// How far a subscription has come; the start when it has never moved.
-    async fn checkpoint(&self, name: &SubscriptionName) -> Result<Position, StoreError>;
+    /// How far a subscription has come, and how often an operator has moved it; the start when it has never moved.
+    async fn checkpoint(&self, name: &SubscriptionName) -> Result<Checkpoint, StoreError>;
 
-    /// Moves a checkpoint from where the reader knows it to be, if it is still there and the reader is in office; an
-    /// event that the step puts aside is put aside in the same transaction.
+    /// Moves a checkpoint from where the reader knows it to be, if it is still there, no operator has moved it since the
+    /// reader asked, and the reader is in office; an event that the step puts aside is put aside in the same transaction.
     async fn advance(&self, office: Option<&Fence>, step: &Step) -> Result<Advance, StoreError>;
 
     /// All subscriptions that ever moved, by name.
@@ -61,8 +63,9 @@ pub trait CheckpointStore: Send + Sync + fmt::Debug {
     /// The events that a subscription has put aside, the oldest first, at most `limit`.
     async fn parked(&self, name: &SubscriptionName, limit: u32) -> Result<Vec<Parked>, StoreError>;
 
-    /// Moves a checkpoint to any place, as an operator decided; written to the audit table. What was put aside after that
-    /// place is forgotten, for it is read again.
+    /// Moves a checkpoint to any place, as an operator decided, and counts that; written to the audit table. What was put
+    /// aside after that place is forgotten, for it is read again. A step of a reader that began before it is refused from
+    /// then on, wherever the checkpoint is.
     async fn rewind(&self, name: &SubscriptionName, to: Position, by: &str) -> Result<(), StoreError>;
 }
 

@@ -27,6 +27,17 @@ pub trait OutboxStore: Send + Sync + fmt::Debug {
     async fn enqueue(&self, messages: &[NewMessage], limits: &Limits) -> Result<Vec<Enqueued>, EnqueueError>;
 
     /// What is pending, by one snapshot. Changes nothing.
+    ///
+    /// A look at a [part](Look::part) sees only what belongs to that part. Which part that is for a row is the store's own
+    /// choice, but for a given number of parts
+    ///
+    /// - every row is in exactly one part, and always in the same one;
+    /// - all rows of one source are in the same part;
+    /// - rows without a source are spread over all parts.
+    ///
+    /// A source of another part costs no more than the step over it, whatever stands in it, and a look takes so many
+    /// steps and no more ([`Part::source_steps`](crate::outbox::Part::source_steps), `row_steps`): then it says from where to
+    /// go on, also if it has found nothing.
     async fn look(&self, look: &Look) -> Result<Page, StoreError>;
 
     /// The payload of a row that was too large to be carried along. One above the limit is not read.

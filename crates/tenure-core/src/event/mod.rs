@@ -18,6 +18,7 @@ mod decide;
 mod read;
 mod record;
 mod stream;
+mod unreadable;
 
 pub use append::{
     APPEND_MAX_BYTES, Append, AppendAnswer, AppendProblem, Appended, EVENTS_MAX, EventProblem, Expected,
@@ -25,6 +26,7 @@ pub use append::{
 };
 pub use codec::{DecodeError, Encoded, Types, encode};
 pub use decide::{Judgement, Seen, judge, same_events};
-pub use read::{AllPage, Direction, PAGE_BYTES, PAGE_MAX, Stall, StreamPage, StreamRead, is_full};
+pub use read::{AllPage, Direction, PAGE_BYTES, PAGE_MAX, PageRows, Stall, StreamPage, StreamRead};
 pub use record::{Metadata, Recorded, Snapshot};
 pub use stream::{Position, STREAM_MAX_BYTES, StreamName, Version};
+pub use unreadable::Unreadable;

@@ -4,18 +4,51 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{Position, Recorded, StreamName, Version};
+use super::{Position, Recorded, StreamName, Unreadable, Version};
 
 /// The most events of one page.
 pub const PAGE_MAX: u32 = 10_000;
 /// A page takes no further event when the payloads in it come to so much: 8 MiB.
 pub const PAGE_BYTES: usize = 8 * 1024 * 1024;
 
-/// Whether a page with these events takes no further one: it has as many as were asked for, or as much as memory is to
-/// hold of them. Then there may be more.
-pub fn is_full(events: &[Recorded], limit: u32) -> bool {
-    let bytes: usize = events.iter().map(|event| event.body.as_bytes().len()).sum();
-    events.len() >= limit.clamp(1, PAGE_MAX) as usize || bytes >= PAGE_BYTES
+/// What a store has found for a page of all streams, in the order of positions.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PageRows {
+    /// The events.
+    pub events: Vec<Recorded>,
+    /// Rows among them that cannot be read.
+    pub unreadable: Vec<Unreadable>,
+}
+
+impl PageRows {
+    /// Takes a row, read or not.
+    pub fn push(&mut self, row: Result<Recorded, Unreadable>) {
+        match row {
+            Ok(event) => self.events.push(event),
+            Err(unreadable) => self.unreadable.push(unreadable),
+        }
+    }
+
+    /// Leaves out everything after a position.
+    pub fn end_at(&mut self, last: Position) {
+        self.events.retain(|event| event.position <= last);
+        self.unreadable.retain(|row| row.position <= last);
+    }
+
+    /// The last position.
+    pub fn last(&self) -> Option<Position> {
+        let event = self.events.last().map(|event| event.position);
+        event.max(self.unreadable.last().map(|row| row.position))
+    }
+
+    /// The last position of a page that takes no further row: it has as many as were asked for, or as much as memory is to
+    /// hold of them. Then there may be more; `None` when all there is was found.
+    pub fn full(&self, limit: u32) -> Option<Position> {
+        let bytes: usize = self.events.iter().map(|event| event.body.as_bytes().len()).sum();
+        let enough = self.events.len() >= limit.clamp(1, PAGE_MAX) as usize || bytes >= PAGE_BYTES;
+        // How large a row is that cannot be read is not known: there may be more behind any of them.
+        self.last().filter(|_| enough || !self.unreadable.is_empty())
+    }
 }
 
 /// Which way a stream is read.
@@ -67,6 +100,8 @@ pub struct StreamPage {
 pub struct AllPage {
     /// The events.
     pub events: Vec<Recorded>,
+    /// Rows among them that cannot be read. Who only takes the events passes over these: say so, or put them aside.
+    pub unreadable: Vec<Unreadable>,
     /// Nothing at or below this position will ever appear that is not in this page or before it. A reader goes on after
     /// it. Not below where the page began, unless the reader is ahead of the store.
     pub read_to: Position,

@@ -13,9 +13,15 @@ use crate::event::{
     AllPage, Append, AppendAnswer, Limits, Position, Snapshot, StreamName, StreamPage, StreamRead,
 };
 use crate::lease::Fence;
-use crate::subscription::{Advance, Parked, Progress, Step, SubscriptionName};
+use crate::subscription::{Advance, Checkpoint, Parked, Progress, Step, SubscriptionName};
 
 impl MemoryStore {
+    /// Makes an event's row unreadable, as someone could do to a real table by hand: for tests of what readers do then.
+    /// Whether there is such a row.
+    pub fn damage_event(&self, position: Position, reason: &str) -> bool {
+        self.state().events.damage(position, reason)
+    }
+
     /// What operators did to subscriptions, the first one first.
     pub fn subscription_audit(&self) -> Vec<AuditLine> {
         self.state().checkpoints.audit().to_vec()
@@ -38,7 +44,8 @@ impl EventStore for MemoryStore {
     }
 
     async fn read_stream(&self, read: &StreamRead) -> Result<StreamPage, StoreError> {
-        Ok(self.state().events.read_stream(read))
+        let page = self.state().events.read_stream(read);
+        page.map_err(|row| StoreError::Corrupt { store: BACKEND.into(), message: row.to_string() })
     }
 
     async fn read_all(&self, after: Position, limit: u32) -> Result<AllPage, StoreError> {
@@ -61,7 +68,7 @@ impl EventStore for MemoryStore {
 
 #[async_trait]
 impl CheckpointStore for MemoryStore {
-    async fn checkpoint(&self, name: &SubscriptionName) -> Result<Position, StoreError> {
+    async fn checkpoint(&self, name: &SubscriptionName) -> Result<Checkpoint, StoreError> {
         Ok(self.state().checkpoints.checkpoint(name))
     }
 

@@ -29,7 +29,7 @@ fn row(id: i64, source: Option<&str>) -> Stored {
 }
 
 fn page(rows: Vec<Stored>) -> Page {
-    Page { now: StoreTime::from_micros(1_000_000), rows, more_after: None, next_due: None }
+    Page { rows, ..Page::empty(StoreTime::from_micros(1_000_000)) }
 }
 
 fn ids(rows: &[Stored]) -> Vec<i64> {
@@ -364,4 +364,33 @@ fn no_source_waits_for_others_to_run_dry() {
 #[test]
 fn without_making_way_sources_beyond_the_limit_starve() {
     assert!(crate::mutation::without(crate::mutation::Rule::MakeWay, || sources_served(1_400)) < 1_400);
+}
+
+#[test]
+fn a_look_is_at_the_part_of_the_settings() {
+    let part = Part::new(3, 8).ok();
+    let mut drain = Drain::new(RelaySettings { part, ..RelaySettings::default() });
+    assert_eq!(drain.look(true, at(0)).unwrap().part, part);
+    let mut whole = Drain::new(RelaySettings::default());
+    assert_eq!(whole.look(true, at(0)).unwrap().part, None);
+}
+
+#[test]
+fn a_search_among_rows_of_other_parts_goes_on_to_its_end_and_then_begins_at_the_head() {
+    let part = Part::new(0, 2).ok();
+    let mut drain = Drain::new(RelaySettings { part, ..RelaySettings::default() });
+    let after = |look: &Look| look.unordered.as_ref().expect("a search").after;
+    let place = |number| Some((StoreTime::from_micros(number), RowId(number)));
+    assert_eq!(after(&drain.look(true, at(0)).unwrap()), None);
+    drain.looked(Page { unordered_after: place(10), ..page(vec![]) }, at(0));
+    assert!(!drain.is_idle(), "there may be more");
+    // At once, although nothing was found and nothing is held, and also when a head would be due.
+    assert_eq!(after(&drain.look(false, at(0)).unwrap()), place(10));
+    drain.looked(Page { unordered_after: place(20), ..page(vec![]) }, at(0));
+    assert_eq!(after(&drain.look(true, at(5_000)).unwrap()), place(20));
+    drain.looked(page(vec![]), at(5_000));
+    assert!(drain.look(false, at(5_000)).is_none(), "it has come to its end");
+    assert_eq!(after(&drain.look(true, at(5_001)).unwrap()), None);
+    drain.looked(page(vec![]), at(5_001));
+    assert!(drain.is_idle());
 }

@@ -5,7 +5,7 @@
 //! that was committed late is seen all the same.
 
 use super::decode::too_large;
-use super::{Body, Limits, Poison, Sequence};
+use super::{Body, Limits, Part, Poison, Sequence};
 use crate::time::StoreTime;
 
 /// The row's number in the outbox. Says nothing about order.
@@ -30,6 +30,8 @@ pub struct Look {
     pub discover: Option<Discover>,
     /// Rows without a source.
     pub unordered: Option<UnorderedLook>,
+    /// Only what belongs to this part; `None` everything.
+    pub part: Option<Part>,
 }
 
 /// More rows of one source, in order.
@@ -72,10 +74,21 @@ pub struct Page {
     pub now: StoreTime,
     /// The rows; those of one source in their order.
     pub rows: Vec<Stored>,
-    /// The last source visited, when there may be more; `None` when the rotation has come to its end or none was asked.
+    /// The last source visited, also one of another part, when there may be more; `None` when the rotation has come to its
+    /// end or none was asked.
     pub more_after: Option<String>,
+    /// Where the search for rows without a source was broken off, because many of other parts were in the way; `None`
+    /// when as many as were asked for have been found, or there are no more.
+    pub unordered_after: Option<(StoreTime, RowId)>,
     /// When the earliest of what was seen and is not due will be due.
     pub next_due: Option<StoreTime>,
+}
+
+impl Page {
+    /// A page without a row.
+    pub fn empty(now: StoreTime) -> Self {
+        Self { now, rows: Vec::new(), more_after: None, unordered_after: None, next_due: None }
+    }
 }
 
 /// The name under which a row's contents came back.

@@ -35,6 +35,7 @@ mod look;
 mod message;
 mod outcome;
 mod pace;
+mod part;
 mod retention;
 mod retry;
 mod settings;
@@ -54,6 +55,7 @@ pub use message::{
 };
 pub use outcome::{Kind, Next, Outcome, REASON_MAX_BYTES, Recorded, Verdict, shorten};
 pub use pace::Pace;
+pub use part::{PARTS_MAX, Part, PartError};
 pub use retention::{Retention, Swept};
 pub use retry::RetryPolicy;
 pub use settings::{OnDead, RelaySettings};

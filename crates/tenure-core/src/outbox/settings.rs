@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Kind, Limits, RetryPolicy};
+use super::{Kind, Limits, Part, RetryPolicy};
 use crate::lease::SettingsError;
 use crate::mutation::{Rule, off};
 
@@ -43,6 +43,8 @@ pub struct RelaySettings {
     pub poll_without_wakeup: Duration,
     /// Whether to be woken by the store at all. True.
     pub wakeup: bool,
+    /// The part of the outbox that is drained; others drain the rest. `None`: all of it.
+    pub part: Option<Part>,
 }
 
 impl Default for RelaySettings {
@@ -60,6 +62,7 @@ impl Default for RelaySettings {
             poll: Duration::from_secs(5),
             poll_without_wakeup: Duration::from_secs(2),
             wakeup: true,
+            part: None,
         }
     }
 }

@@ -49,6 +49,18 @@ impl std::fmt::Display for SubscriptionName {
     }
 }
 
+/// Where a checkpoint is, and how often an operator has put it somewhere.
+///
+/// A place alone does not tell whether it is the one that a reader knows: an operator may have sent the subscription back,
+/// and another reader come up to that place again, past events that the first one has not handled since.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Checkpoint {
+    /// Everything up to here was handled or put aside.
+    pub position: Position,
+    /// How often an operator has moved it.
+    pub rewinds: u64,
+}
+
 /// A move of a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
@@ -56,10 +68,19 @@ pub struct Step {
     pub name: SubscriptionName,
     /// Where the reader knows it to be.
     pub from: Position,
+    /// How often an operator has moved it, as far as the reader knows.
+    pub rewinds: u64,
     /// Where it goes; not below `from`.
     pub to: Position,
     /// Events between the two that are put aside.
     pub parked: Vec<Aside>,
+}
+
+impl Step {
+    /// Whether it was taken, by where the checkpoint is: for a reader whose step had no answer.
+    pub fn is_taken(&self, there: Checkpoint) -> bool {
+        self.to > self.from && there == Checkpoint { position: self.to, rewinds: self.rewinds }
+    }
 }
 
 /// An event that a subscription could not handle and goes on without.
@@ -67,11 +88,11 @@ pub struct Step {
 pub struct Aside {
     /// The event.
     pub position: Position,
-    /// Its stream.
-    pub stream: StreamName,
-    /// Its version there.
+    /// Its stream; `None` when its row cannot be read so far.
+    pub stream: Option<StreamName>,
+    /// Its version there; [`Version::NONE`] when its row cannot be read so far.
     pub version: Version,
-    /// What it is.
+    /// What it is; empty when its row cannot be read so far.
     pub kind: String,
     /// Why.
     pub reason: String,
@@ -96,7 +117,8 @@ pub enum Advance {
     Advanced,
     /// The reader is no longer in office. Nothing has moved.
     Fenced,
-    /// The checkpoint was somewhere else: another reader moved it, or an operator. Nothing has moved.
+    /// The checkpoint is no longer the one that the reader knows: another reader moved it, or an operator, who may have put
+    /// it where it was. Nothing has moved.
     Moved {
         /// Where it is.
         at: Position,

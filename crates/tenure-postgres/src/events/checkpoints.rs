@@ -8,7 +8,7 @@ use tenure_core::contract::CheckpointStore;
 use tenure_core::event::{PAGE_MAX, Position, StreamName, Version};
 use tenure_core::lease::Fence;
 use tenure_core::outbox::shorten;
-use tenure_core::subscription::{Advance, Aside, Parked, Progress, Step, SubscriptionName};
+use tenure_core::subscription::{Advance, Aside, Checkpoint, Parked, Progress, Step, SubscriptionName};
 use tenure_core::time::StoreTime;
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::{ToSql, Type};
@@ -70,6 +70,7 @@ impl Checkpoints {
             .bind(&given.kinds)
             .bind(&given.reasons)
             .bind(&given.attempts)
+            .bind(given.rewinds)
             .persistent(self.prepares)
             .fetch_one(&mut *connection)
             .await
@@ -83,7 +84,7 @@ impl Checkpoints {
             .fetch_optional(&mut *connection)
             .await
             .map_err(fails)?;
-        Ok(Advance::Moved { at: place(&self.store, row.as_ref())? })
+        Ok(Advance::Moved { at: place(&self.store, row.as_ref())?.position })
     }
 
     /// Moves a checkpoint in a transaction of tokio-postgres, if the reader is in office.
@@ -100,13 +101,13 @@ impl Checkpoints {
             return Ok(answer);
         }
         let rows = client.query_typed(&self.texts.checkpoint_read, &[(&given.name, Type::TEXT)]).await;
-        Ok(Advance::Moved { at: place(&self.store, rows.map_err(fails)?.first())? })
+        Ok(Advance::Moved { at: place(&self.store, rows.map_err(fails)?.first())?.position })
     }
 }
 
 #[async_trait]
 impl CheckpointStore for PostgresStore {
-    async fn checkpoint(&self, name: &SubscriptionName) -> Result<Position, StoreError> {
+    async fn checkpoint(&self, name: &SubscriptionName) -> Result<Checkpoint, StoreError> {
         let shared = &self.shared;
         let sql = &shared.statements.events.checkpoint_read;
         let rows = shared.run(sql, &[(&name.as_str(), Type::TEXT)]).await?;
@@ -119,7 +120,7 @@ impl CheckpointStore for PostgresStore {
         let rows = shared.run(&shared.statements.events.checkpoint_advance, &given.params()).await?;
         match moved(&shared.label, super::session::only(&shared.label, &rows)?)? {
             Some(answer) => Ok(answer),
-            None => Ok(Advance::Moved { at: self.checkpoint(&step.name).await? }),
+            None => Ok(Advance::Moved { at: self.checkpoint(&step.name).await?.position }),
         }
     }
 
@@ -160,6 +161,7 @@ struct Given<'a> {
     kinds: Vec<&'a str>,
     reasons: Vec<String>,
     attempts: Vec<i32>,
+    rewinds: i64,
 }
 
 impl<'a> Given<'a> {
@@ -176,15 +178,16 @@ impl<'a> Given<'a> {
             from: step.from.0,
             to: step.to.0,
             positions: list.iter().map(|aside| aside.position.0).collect(),
-            streams: list.iter().map(|aside| aside.stream.as_str()).collect(),
+            streams: list.iter().map(|aside| aside.stream.as_ref().map_or("", StreamName::as_str)).collect(),
             versions: list.iter().map(|aside| aside.version.0).collect(),
             kinds: list.iter().map(|aside| aside.kind.as_str()).collect(),
             reasons: list.iter().map(|aside| shorten(&aside.reason)).collect(),
             attempts: list.iter().map(|aside| i32::try_from(aside.attempts).unwrap_or(i32::MAX)).collect(),
+            rewinds: i64::try_from(step.rewinds).unwrap_or(i64::MAX),
         })
     }
 
-    fn params(&self) -> [(&(dyn ToSql + Sync), Type); 11] {
+    fn params(&self) -> [(&(dyn ToSql + Sync), Type); 12] {
         [
             (&self.lease, Type::TEXT),
             (&self.term, Type::INT8),
@@ -197,6 +200,7 @@ impl<'a> Given<'a> {
             (&self.kinds, Type::TEXT_ARRAY),
             (&self.reasons, Type::TEXT_ARRAY),
             (&self.attempts, Type::INT4_ARRAY),
+            (&self.rewinds, Type::INT8),
         ]
     }
 }
@@ -211,10 +215,13 @@ fn moved(store: &str, row: &impl Columns) -> Result<Option<Advance>, StoreError>
     })
 }
 
-fn place(store: &str, row: Option<&impl Columns>) -> Result<Position, StoreError> {
-    let Some(row) = row else { return Ok(Position::START) };
-    let position = row.number("position").map_err(|message| corrupt(store, message))?;
-    Ok(Position(position.unwrap_or_default()))
+fn place(store: &str, row: Option<&impl Columns>) -> Result<Checkpoint, StoreError> {
+    let Some(row) = row else { return Ok(Checkpoint::default()) };
+    let number = |column| row.number(column).map_err(|message| corrupt(store, message));
+    let rewinds = number("rewinds")?.unwrap_or_default();
+    let rewinds =
+        u64::try_from(rewinds).map_err(|_| corrupt(store, format!("column rewinds holds {rewinds}")))?;
+    Ok(Checkpoint { position: Position(number("position")?.unwrap_or_default()), rewinds })
 }
 
 fn progress(row: &impl Columns) -> Result<Progress, String> {
@@ -228,7 +235,8 @@ fn progress(row: &impl Columns) -> Result<Progress, String> {
 }
 
 fn parked(row: &impl Columns) -> Result<Parked, String> {
-    let stream = StreamName::new(row.text("stream")?.unwrap_or_default());
+    // Of an event whose row does not tell it, nothing stands there.
+    let stream = row.text("stream")?.filter(|text| !text.is_empty()).map(StreamName::new).transpose();
     let attempts = row.number("attempts")?.unwrap_or_default();
     let aside = Aside {
         position: Position(row.number("position")?.unwrap_or_default()),

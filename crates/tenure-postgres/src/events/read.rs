@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tenure_core::StoreError;
 use tenure_core::event::{
-    AllPage, Direction, Metadata, PAGE_MAX, Position, Recorded, StreamName, StreamPage, StreamRead, Version,
-    is_full,
+    AllPage, Direction, Metadata, PAGE_MAX, PageRows, Position, Recorded, StreamName, StreamPage, StreamRead,
+    Unreadable, Version,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
@@ -30,7 +30,9 @@ impl Shared {
         let rows = self.run(sql, &[(&stream, Type::TEXT), (&from, Type::INT8), (&limit, Type::INT8)]).await?;
         let actual: i64 =
             only(&self.label, &rows)?.try_get("actual").map_err(|error| store_error(&self.label, error))?;
-        Ok(StreamPage { events: self.recorded(&rows)?, version: Version(actual) })
+        let events =
+            self.recorded(&rows)?.map(|row| row.map_err(|row| corrupt(&self.label, row.to_string())));
+        Ok(StreamPage { events: events.collect::<Result<_, _>>()?, version: Version(actual) })
     }
 
     /// The order of the three statements is what makes it right: see the file about the horizon.
@@ -51,35 +53,83 @@ impl Shared {
         let writers = writers.iter().map(writer).collect::<Result<Vec<_>, String>>();
         let writers = writers.map_err(|message| corrupt(&self.label, message))?;
         let horizon = Horizon::new(top, &writers);
-        let mut events = self.recorded(rows)?;
-        events.retain(|event| event.position.0 < horizon.limit);
-        let last = events.last().map(|event| event.position);
-        let full = last.filter(|_| is_full(&events, limit));
+        let mut found = PageRows::default();
+        self.recorded(rows)?.for_each(|row| found.push(row));
+        found.end_at(Position(horizon.limit.saturating_sub(1)));
+        let full = found.full(limit);
         Ok(AllPage {
-            events,
+            events: found.events,
+            unreadable: found.unreadable,
             read_to: full.unwrap_or_else(|| horizon.read_to(after)),
             head: horizon.head(),
             stall: if full.is_some() { None } else { horizon.stall(after) },
         })
     }
 
-    /// Events, of rows of which the first may be none.
-    fn recorded(&self, rows: &[Row]) -> Result<Vec<Recorded>, StoreError> {
-        let read = |row| recorded(row).map_err(|message| corrupt(&self.label, message)).transpose();
-        rows.iter().filter_map(read).collect()
+    /// Events, of rows of which the first may be none. A table whose columns are not ours is no matter of single rows:
+    /// nobody is to put aside one after another.
+    fn recorded<'a>(
+        &self,
+        rows: &'a [Row],
+    ) -> Result<impl Iterator<Item = Result<Recorded, Unreadable>> + use<'a>, StoreError> {
+        for (name, ours) in COLUMNS {
+            let column = |row: &'a Row| row.columns().iter().find(|column| column.name() == name);
+            if let Some(theirs) = rows.first().and_then(column).filter(|column| *column.type_() != ours) {
+                let message =
+                    format!("column {name} of the events is of type {}, not {ours}", theirs.type_());
+                return Err(corrupt(&self.label, message));
+            }
+        }
+        Ok(rows.iter().filter_map(recorded))
     }
 }
 
-fn recorded(row: &Row) -> Result<Option<Recorded>, String> {
+/// What the columns of an event hold.
+const COLUMNS: [(&str, Type); 13] = [
+    ("position", Type::INT8),
+    ("stream", Type::TEXT),
+    ("version", Type::INT8),
+    ("event_id", Type::UUID),
+    ("type", Type::TEXT),
+    ("schema_version", Type::INT4),
+    ("message_id", Type::UUID),
+    ("correlation", Type::TEXT),
+    ("causation", Type::TEXT),
+    ("headers", Type::TEXT),
+    ("recorded_at", Type::TIMESTAMPTZ),
+    ("payload", Type::TEXT),
+    ("payload_bytes", Type::BYTEA),
+];
+
+/// The event of a row, if there is one; of a row that cannot be read, what can.
+fn recorded(row: &Row) -> Option<Result<Recorded, Unreadable>> {
+    // The key of the table: there is none only where there is no event.
+    let position = Position(row.number("position").ok().flatten()?);
+    let reason = match read(row, position).and_then(Recorded::checked) {
+        Ok(event) => return Some(Ok(event)),
+        Err(reason) => reason,
+    };
+    Some(Err(Unreadable {
+        position,
+        stream: row.text("stream").ok().flatten().and_then(|name| StreamName::new(name).ok()),
+        version: row.number("version").ok().flatten().map(Version),
+        kind: row.text("type").ok().flatten(),
+        reason,
+    }))
+}
+
+fn read(row: &Row, position: Position) -> Result<Recorded, String> {
     let error = |error: tokio_postgres::Error| error.to_string();
-    let Some(position) = row.number("position")? else { return Ok(None) };
     let need = |column: &str| row.text(column)?.ok_or_else(|| format!("column {column} is empty"));
     let schema: i32 = row.try_get("schema_version").map_err(error)?;
     let headers = match row.text("headers")? {
         None => Default::default(),
-        Some(json) => {
-            serde_json::from_str(&json).map_err(|error| format!("headers at {position}: {error}"))?
-        }
+        Some(json) => Metadata::headers_from_json(&json).ok_or("column headers holds no object of texts")?,
+    };
+    let body = match (row.text("payload")?, row.bytes("payload_bytes")?) {
+        (None, None) => return Err("there is no payload".into()),
+        (Some(_), Some(_)) => return Err("there are two payloads".into()),
+        (text, bytes) => body(text, bytes),
     };
     let metadata = Metadata {
         message_id: row.try_get::<_, Option<Id>>("message_id").map_err(error)?.map(|id| id.0.into()),
@@ -87,17 +137,17 @@ fn recorded(row: &Row) -> Result<Option<Recorded>, String> {
         causation: row.text("causation")?,
         headers,
     };
-    Ok(Some(Recorded {
-        position: Position(position),
+    Ok(Recorded {
+        position,
         stream: StreamName::new(need("stream")?).map_err(|error| error.to_string())?,
         version: Version(row.number("version")?.unwrap_or_default()),
         id: row.try_get::<_, Id>("event_id").map_err(error)?.0,
         kind: need("type")?,
         schema: u32::try_from(schema).map_err(|_| format!("column schema_version holds {schema}"))?,
-        body: body(row.text("payload")?, row.bytes("payload_bytes")?),
+        body,
         metadata,
         recorded_at: row.try_get::<_, Stamp>("recorded_at").map_err(error)?.0,
-    }))
+    })
 }
 
 fn writer(row: &Row) -> Result<Writer, String> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use tenure_core::StoreError;
 use tenure_core::outbox::{
-    Body, Found, LaneLook, Limits, Loaded, Look, Page, Place, RowId, SOURCE_MAX_BYTES, Sequence, Stored,
+    Body, Found, LaneLook, Limits, Loaded, Look, Page, Part, Place, RowId, SOURCE_MAX_BYTES, Sequence, Stored,
 };
 use tokio_postgres::types::Type;
 use tokio_postgres::{Error, Row};
@@ -48,6 +48,28 @@ impl<'a> Lanes<'a> {
     }
 }
 
+/// A part, and how far it is looked for.
+#[derive(Default)]
+struct Bounds {
+    index: i64,
+    count: i64,
+    source_steps: i64,
+    row_steps: i64,
+}
+
+impl Bounds {
+    fn of(part: Part, sources: i64, rows: i64) -> Self {
+        // Both were made of such numbers.
+        let wanted = |number| u32::try_from(number).unwrap_or(u32::MAX);
+        Self {
+            index: part.index().into(),
+            count: part.count().into(),
+            source_steps: part.source_steps(wanted(sources)).into(),
+            row_steps: part.row_steps(wanted(rows)).into(),
+        }
+    }
+}
+
 impl Shared {
     pub(super) async fn look(&self, look: &Look) -> Result<Page, StoreError> {
         let lanes = Lanes::of(&look.lanes);
@@ -68,6 +90,7 @@ impl Shared {
             limit = i64::from(unordered.limit);
         }
         let after_all = AFTER_ALL.repeat(SOURCE_MAX_BYTES);
+        let part = look.part.map(|part| Bounds::of(part, sources, limit)).unwrap_or_default();
         let params: Params<'_> = &[
             (&lanes.sources, Type::TEXT_ARRAY),
             (&lanes.versions, Type::INT8_ARRAY),
@@ -83,8 +106,16 @@ impl Shared {
             (&limit, Type::INT8),
             (&INLINE_MAX_BYTES, Type::INT4),
             (&after_all, Type::TEXT),
+            (&part.index, Type::INT8),
+            (&part.count, Type::INT8),
+            (&part.source_steps, Type::INT8),
+            (&part.row_steps, Type::INT8),
         ];
-        let rows = self.run(&self.statements.outbox.look, params).await?;
+        let (statement, params) = match look.part {
+            None => (&self.statements.outbox.look, &params[..WHOLE_PARAMS]),
+            Some(_) => (&self.statements.outbox.look_part, params),
+        };
+        let rows = self.run(statement, params).await?;
         let Some((first, rows)) = rows.split_first() else {
             return Err(unreachable(&self.label, "the server answered a look with nothing"));
         };
@@ -93,10 +124,16 @@ impl Shared {
                 now: first.try_get::<_, Stamp>(CREATED_AT)?.0,
                 rows: rows.iter().map(stored).collect::<Result<_, _>>()?,
                 more_after: None,
+                unordered_after: None,
                 next_due: first.try_get::<_, Option<Stamp>>(DUE_AT)?.map(|stamp| stamp.0),
             };
             if look.discover.is_some() {
                 page.more_after = first.try_get::<_, Option<Loose>>(LANE)?.map(|text| text.0);
+            }
+            if look.part.is_some()
+                && let Some(due_at) = first.try_get::<_, Option<Stamp>>(WALKED_DUE_AT)?
+            {
+                page.unordered_after = Some((due_at.0, RowId(first.try_get(WALKED_ID)?)));
             }
             Ok(page)
         };
@@ -118,6 +155,11 @@ impl Shared {
 const LANE: usize = 1;
 const DUE_AT: usize = 4;
 const CREATED_AT: usize = 16;
+// Only a look at one part has these.
+const WALKED_DUE_AT: usize = 17;
+const WALKED_ID: usize = 18;
+/// How many parameters a look at everything has.
+const WHOLE_PARAMS: usize = 14;
 
 fn stored(row: &Row) -> Result<Stored, Error> {
     let text = |column| row.try_get::<_, Option<Loose>>(column).map(|text| text.map(|text| text.0));

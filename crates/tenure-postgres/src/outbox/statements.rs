@@ -27,6 +27,8 @@ const PLANNER: [&str; 8] = [
 #[derive(Debug)]
 pub(crate) struct Statements {
     pub(crate) look: String,
+    /// The same at one part.
+    pub(crate) look_part: String,
     pub(crate) load: String,
     pub(crate) record: String,
     pub(crate) record_done: String,
@@ -71,7 +73,8 @@ impl Statements {
         };
         let by_id = "o.message_id = $6::text::uuid";
         Self {
-            look: fill(include_str!("../../sql/outbox_look.sql")),
+            look: fill(&look(WHOLE)),
+            look_part: fill(&look(PART)),
             load: fill(include_str!("../../sql/outbox_load.sql")),
             record: fill(include_str!("../../sql/outbox_record.sql")),
             record_done: fill(include_str!("../../sql/outbox_record_done.sql")),
@@ -111,6 +114,55 @@ const BY_QUEUE: &str = "{outbox_pending} AS p\n\
 const BY_GRAVE: &str = "{outbox_dead} AS d\n\
      JOIN {outbox} AS o ON o.id = d.id LEFT JOIN {outbox_pending} AS p ON p.id = d.id";
 const CONTENT: &str = ", o.content_type, o.headers, o.payload, o.payload_bytes";
+
+/// What a look is put together of, in the order of [`LOOK_MARKS`].
+type LookPieces = [&'static str; LOOK_MARKS.len()];
+
+const LOOK_MARKS: [&str; 14] = [
+    "{step}",
+    "{step_first}",
+    "{step_next}",
+    "{step_bound}",
+    "{step_end}",
+    "{own}",
+    "{own_head}",
+    "{foreign_head}",
+    "{own_lane}",
+    "{own_row}",
+    "{walk}",
+    "{unordered}",
+    "{walked}",
+    "{not_walked}",
+];
+
+/// All parts: nothing is asked of a source or a row.
+const WHOLE: LookPieces =
+    ["", "", "", "", "", "", "", "", "", "", "", include_str!("../../sql/outbox_unordered.sql"), "", ""];
+
+/// One part. A source belongs to it by its hash, found together with the source by the same probe of the index; a row
+/// without a source by its number, as [`Part::has_row`](tenure_core::outbox::Part::has_row) has it.
+const PART: LookPieces = [
+    ", step",
+    ", 0::bigint",
+    ", v.step + CASE WHEN h.source IS NULL THEN 0 ELSE 1 END",
+    " AND v.step < $17",
+    " OR v.step >= $17",
+    ", abs(hashtextextended(p.source, 0) % $16) = $15 AS own",
+    " AND h.own",
+    " OR NOT h.own",
+    "\n    WHERE abs(hashtextextended(l.source, 0) % $16) = $15",
+    " AND (((p.id & 1073741823) * 2654435761) >> 32) % $16 = $15",
+    include_str!("../../sql/outbox_part_walk.sql"),
+    include_str!("../../sql/outbox_part_unordered.sql"),
+    include_str!("../../sql/outbox_part_walked.sql"),
+    ", NULL::timestamptz, NULL::bigint",
+];
+
+/// A look put together of its pieces.
+fn look(pieces: LookPieces) -> String {
+    let template = include_str!("../../sql/outbox_look.sql").to_owned();
+    LOOK_MARKS.iter().zip(pieces).fold(template, |sql, (mark, piece)| sql.replace(mark, piece.trim_end()))
+}
 
 /// Which dead messages are meant.
 const DEAD_FILTER: &str = "($1::text IS NULL OR o.topic = $1) AND ($2::text IS NULL OR o.source = $2) \
@@ -152,4 +204,21 @@ pub(crate) fn begin_counting(limits: &Limits) -> String {
 
 fn planner(set: &str) -> String {
     PLANNER.map(|setting| format!("{set} {setting}; ")).concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_at_everything_asks_nothing_about_parts() {
+        let Statements { look, look_part, .. } = Statements::new(&Naming::default());
+        for sql in [&look, &look_part] {
+            assert!(!sql.contains(['{', '}']), "every mark is filled in: {sql}");
+        }
+        let code = |sql: &str| sql.lines().filter(|line| !line.trim().starts_with("--")).collect::<String>();
+        for piece in ["step", "hash", "walk", "$15", "$18"] {
+            assert!(!code(&look).contains(piece) && code(&look_part).contains(piece), "{piece}");
+        }
+    }
 }

@@ -5,15 +5,16 @@ use std::time::Duration;
 use tenure_core::contract::{CheckpointStore as _, LeaseAdmin as _, LeaseStore as _};
 use tenure_core::event::{Position, Version};
 use tenure_core::lease::Fence;
-use tenure_core::subscription::{Advance, Aside, Step, SubscriptionName};
+use tenure_core::subscription::{Advance, Aside, Checkpoint, Step, SubscriptionName};
 
 use crate::events::stream;
 use crate::sandbox::{Mode, Sandbox, claim, granted, name};
 
-fn step(from: i64, to: i64) -> Step {
+pub(crate) fn step(from: i64, to: i64) -> Step {
     Step {
         name: SubscriptionName::new("S'ub").unwrap(),
         from: Position(from),
+        rewinds: 0,
         to: Position(to),
         parked: Vec::new(),
     }
@@ -22,7 +23,7 @@ fn step(from: i64, to: i64) -> Step {
 fn aside(position: i64, reason: &str) -> Aside {
     Aside {
         position: Position(position),
-        stream: stream("a"),
+        stream: Some(stream("a")),
         version: Version(3),
         kind: "K".into(),
         reason: reason.into(),
@@ -34,7 +35,7 @@ async fn a_checkpoint_moves_from_where_it_is(mode: Mode) {
     let Some(sandbox) = Sandbox::new(mode).await else { return };
     let store = sandbox.store().await;
     let subscription = step(0, 0).name;
-    assert_eq!(store.checkpoint(&subscription).await.unwrap(), Position::START);
+    assert_eq!(store.checkpoint(&subscription).await.unwrap(), Checkpoint::default());
     let unknown = store.advance(None, &step(3, 5)).await.unwrap();
     assert_eq!(unknown, Advance::Moved { at: Position(0) }, "a row that is not there is the start");
     assert!(store.subscriptions().await.unwrap().is_empty());
@@ -54,7 +55,10 @@ async fn a_checkpoint_moves_from_where_it_is(mode: Mode) {
     assert_eq!((all.len(), all[0].position, all[0].parked), (1, Position(9), 2));
 
     store.rewind(&subscription, Position(6), "op").await.unwrap();
-    assert_eq!(store.checkpoint(&subscription).await.unwrap(), Position(6));
+    assert_eq!(
+        store.checkpoint(&subscription).await.unwrap(),
+        Checkpoint { position: Position(6), rewinds: 1 }
+    );
     assert_eq!(store.parked(&subscription, 10).await.unwrap().len(), 1, "what is read again is forgotten");
     let sql = format!("SELECT actor, action, subject, detail FROM {}", sandbox.table("audit"));
     let row = sandbox.superuser().await.query_one(&sql, &[]).await.unwrap();
@@ -85,7 +89,7 @@ async fn s63_a_reader_that_is_not_in_office_moves_nothing() {
     store.revoke(&name("reader"), "op", true).await.unwrap();
     let parks = Step { parked: vec![aside(2, "no")], ..step(1, 2) };
     assert_eq!(store.advance(Some(&fence), &parks).await.unwrap(), Advance::Fenced);
-    assert_eq!(store.checkpoint(&parks.name).await.unwrap(), Position(1));
+    assert_eq!(store.checkpoint(&parks.name).await.unwrap().position, Position(1));
     assert!(store.parked(&parks.name, 10).await.unwrap().is_empty());
 }
 
@@ -109,7 +113,13 @@ async fn a_checkpoint_moves_in_the_handler_s_transaction() {
     let answer = checkpoints.advance_on(&transaction, None, &step(4, 5)).await.unwrap();
     assert_eq!(answer, Advance::Advanced);
     transaction.rollback().await.unwrap();
-    assert_eq!(store.checkpoint(&step(0, 0).name).await.unwrap(), Position(4));
+    assert_eq!(store.checkpoint(&step(0, 0).name).await.unwrap().position, Position(4));
+    store.rewind(&step(0, 0).name, Position(4), "op").await.unwrap();
+    let transaction = user.transaction().await.unwrap();
+    let late = checkpoints.advance_on(&transaction, None, &step(4, 5)).await.unwrap();
+    assert_eq!(late, Advance::Moved { at: Position(4) }, "it began before the operator came");
+    let knows = Step { rewinds: 1, ..step(4, 5) };
+    assert_eq!(checkpoints.advance_on(&transaction, None, &knows).await.unwrap(), Advance::Advanced);
 }
 
 #[cfg(feature = "sqlx")]
@@ -124,6 +134,14 @@ async fn pgbouncer_a_checkpoint_moves_in_a_transaction_of_sqlx() {
     assert_eq!(checkpoints.advance_in(&mut tx, None, &step(0, 4)).await.unwrap(), Advance::Advanced);
     let lost = checkpoints.advance_in(&mut tx, None, &step(3, 5)).await.unwrap();
     assert_eq!(lost, Advance::Moved { at: Position(4) });
+    let ahead = Step { rewinds: 1, ..step(4, 5) };
+    let lost = checkpoints.advance_in(&mut tx, None, &ahead).await.unwrap();
+    assert_eq!(lost, Advance::Moved { at: Position(4) }, "of a rewind that never was");
     tx.commit().await.unwrap();
-    assert_eq!(store.checkpoint(&step(0, 0).name).await.unwrap(), Position(4));
+    assert_eq!(store.checkpoint(&step(0, 0).name).await.unwrap().position, Position(4));
+    store.rewind(&step(0, 0).name, Position(4), "op").await.unwrap();
+    let mut tx = connection.begin().await.unwrap();
+    let late = checkpoints.advance_in(&mut tx, None, &step(4, 5)).await.unwrap();
+    assert_eq!(late, Advance::Moved { at: Position(4) }, "it began before the operator came");
+    assert_eq!(checkpoints.advance_in(&mut tx, None, &ahead).await.unwrap(), Advance::Advanced);
 }

@@ -33,10 +33,9 @@ mod pooled_pgbouncer {
 }
 
 impl ClusterOnPostgres {
-    /// Deletes the row of this name.
-    async fn delete(&self, table: &str, name: &str) -> bool {
-        let key = if table == "assignments" { "daemon" } else { "name" };
-        let sql = format!("DELETE FROM {} WHERE {key} = $1", self.sandbox.table(table));
+    /// Deletes the row in which this column is this.
+    async fn delete(&self, table: &str, column: &str, name: &str) -> bool {
+        let sql = format!("DELETE FROM {} WHERE {column} = $1", self.sandbox.table(table));
         self.sandbox.superuser().await.execute(&sql, &[&name]).await.expect("deleted") == 1
     }
 }
@@ -65,7 +64,7 @@ impl Backend for ClusterOnPostgres {
     }
 
     async fn delete_row(&self, name: &LeaseName) -> bool {
-        self.delete("leases", name.as_str()).await
+        self.delete("leases", "name", name.as_str()).await
     }
 
     fn promises(&self) -> &'static [Need] {
@@ -84,11 +83,11 @@ impl ClusterBackend for ClusterOnPostgres {
     }
 
     async fn delete_node(&self, node: &NodeName) {
-        assert!(self.delete("nodes", node.as_str()).await);
+        assert!(self.delete("nodes", "name", node.as_str()).await);
     }
 
     async fn delete_daemon(&self, daemon: &DaemonName) {
-        assert!(self.delete("assignments", daemon.as_str()).await);
+        assert!(self.delete("assignments", "daemon", daemon.as_str()).await);
     }
 
     async fn daemon_audit(&self) -> Option<Vec<(String, String, String)>> {

@@ -7,7 +7,7 @@ use tenure_conformance::events::{EventBackend, UserAppend};
 use tenure_conformance::outbox::AuditLine;
 use tenure_core::StoreError;
 use tenure_core::contract::{AppendError, CheckpointStore, EventStore};
-use tenure_core::event::{Append, AppendAnswer};
+use tenure_core::event::{Append, AppendAnswer, Position};
 use tenure_postgres::Events;
 use tokio_postgres::Client;
 
@@ -80,6 +80,11 @@ impl EventBackend for OutboxOnPostgres {
             detail: row.get(4),
         };
         Some(rows.iter().map(line).collect())
+    }
+
+    async fn damage(&self, position: Position) -> bool {
+        let sql = format!("UPDATE {} SET headers = '[' WHERE position = $1", self.sandbox.table("events"));
+        self.sandbox.superuser().await.execute(&sql, &[&position.0]).await.expect("damaged") == 1
     }
 }
 

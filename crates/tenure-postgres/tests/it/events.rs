@@ -420,3 +420,51 @@ async fn a_call_without_a_schema_says_how_to_make_one() {
     let error = sandbox.store().await.append(&one("a", Expected::Any), &Limits::default()).await.unwrap_err();
     assert!(matches!(error, AppendError::Store(StoreError::SchemaMissing { .. })), "{error}");
 }
+
+#[tokio::test]
+async fn a_row_that_nobody_of_us_wrote_is_told_with_its_reason() {
+    let Some(sandbox) = Sandbox::new(Mode::Direct).await else { return };
+    let (store, client) = (sandbox.store().await, sandbox.superuser().await);
+    appended(append(&store, &Append::new(stream("a"), Expected::NONE, vec![event(), event()])).await);
+    appended(append(&store, &one("b", Expected::NONE)).await);
+    let all = store.read_all(Position::START, 10).await.unwrap().events;
+    let (damaged, table) = (all[1].position, sandbox.table("events"));
+    for (damage, stream_left, part) in [
+        ("type = ''", true, "type"),
+        ("headers = '['", true, "headers"),
+        ("headers = '{\"a\":1}'", true, "headers"),
+        ("schema_version = -1", true, "schema_version"),
+        ("schema_version = 0", true, "schema"),
+        ("payload = NULL", true, "no payload"),
+        ("payload_bytes = ''", true, "two payloads"),
+        ("version = -2", true, "version is -2"),
+        ("stream = ''", false, "stream"),
+        ("stream = E'a\\nb'", false, "stream"),
+    ] {
+        let keep = format!("CREATE TEMP TABLE kept AS SELECT * FROM {table} WHERE position = {damaged}");
+        client.batch_execute(&keep).await.unwrap();
+        let sql = format!("UPDATE {table} SET {damage} WHERE position = {damaged}");
+        client.batch_execute(&sql).await.unwrap();
+        let page = store.read_all(Position::START, 10).await.unwrap();
+        assert_eq!(page.events, [all[0].clone(), all[2].clone()], "{damage}");
+        let [row] = &page.unreadable[..] else { panic!("{damage}: {:?}", page.unreadable) };
+        assert_eq!((row.position, row.stream.is_some()), (damaged, stream_left), "{damage}");
+        assert!(row.reason.contains(part), "{damage}: {}", row.reason);
+        if stream_left {
+            let error =
+                store.read_stream(&StreamRead::backward(stream("a"), 10)).await.unwrap_err().to_string();
+            let place = format!("position {damaged}");
+            assert!(error.contains(&place) && error.contains(part), "{damage}: {error}");
+        }
+        let mend = format!(
+            "DELETE FROM {table} WHERE position = {damaged}; \
+             INSERT INTO {table} OVERRIDING SYSTEM VALUE SELECT * FROM kept; DROP TABLE kept"
+        );
+        client.batch_execute(&mend).await.unwrap();
+    }
+    assert_eq!(store.read_all(Position::START, 10).await.unwrap().events, all);
+    // A table that is not ours is no matter of single rows: they would all be put aside.
+    client.batch_execute(&format!("ALTER TABLE {table} ALTER event_id TYPE text")).await.unwrap();
+    let error = sandbox.store().await.read_all(Position::START, 10).await.unwrap_err().to_string();
+    assert!(error.contains("event_id") && error.contains("text"), "{error}");
+}

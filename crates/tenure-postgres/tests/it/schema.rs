@@ -2,10 +2,15 @@
 
 use tenure_core::StoreError;
 use tenure_core::cluster::Revision;
-use tenure_core::contract::{ClusterStore as _, LeaseAdmin as _, LeaseStore as _, Migrated, Schema as _};
+use tenure_core::contract::{
+    CheckpointStore as _, ClusterStore as _, LeaseAdmin as _, LeaseStore as _, Migrated, Schema as _,
+};
+use tenure_core::event::Position;
 use tenure_core::naming::Identifier;
+use tenure_core::subscription::{Advance, Checkpoint};
 use tenure_postgres::PostgresStore;
 
+use crate::checkpoints::step;
 use crate::sandbox::{Mode, Sandbox, claim, name};
 
 /// The schema's version that this program makes.
@@ -246,6 +251,33 @@ async fn s39_a_schema_of_an_earlier_version_is_brought_up_to_date() {
         assert_eq!(kept, if from >= 3 { 7 } else { 0 });
         assert_eq!(store.look().await.unwrap().revision, Revision(0), "the cluster begins anew");
         assert_eq!(store.migrate().await.unwrap(), Migrated { from: NEWEST, to: NEWEST });
+    }
+}
+
+/// A checkpoint that was there before rewinds were counted has none, and counts from then on.
+#[tokio::test]
+async fn s39_a_schema_of_the_third_version_is_brought_up_with_its_checkpoints() {
+    for by_script in [false, true] {
+        let Some(sandbox) = Sandbox::empty(Mode::Direct) else { return };
+        let (client, store) = (sandbox.superuser().await, sandbox.store().await);
+        let script = store.migrations();
+        let (first, second) = script.split_at(script.find("-- 0004").expect("a fourth migration"));
+        client.batch_execute(first).await.unwrap();
+        let checkpoints = sandbox.table("checkpoints");
+        client.batch_execute(&format!("INSERT INTO {checkpoints} VALUES ('S''ub', 7, now())")).await.unwrap();
+        if by_script {
+            client.batch_execute(second).await.unwrap();
+        } else {
+            assert_eq!(store.migrate().await.unwrap(), Migrated { from: 3, to: NEWEST });
+        }
+        store.verify_schema().await.unwrap();
+        let name = step(0, 0).name;
+        let there = store.checkpoint(&name).await.unwrap();
+        assert_eq!(there, Checkpoint { position: Position(7), rewinds: 0 });
+        assert_eq!(store.advance(None, &step(7, 8)).await.unwrap(), Advance::Advanced);
+        store.rewind(&name, Position(8), "op").await.unwrap();
+        assert_eq!(store.checkpoint(&name).await.unwrap(), Checkpoint { position: Position(8), rewinds: 1 });
+        assert_eq!(store.advance(None, &step(8, 9)).await.unwrap(), Advance::Moved { at: Position(8) });
     }
 }
 

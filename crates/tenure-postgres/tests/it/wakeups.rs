@@ -106,7 +106,7 @@ async fn s47_a_transaction_that_began_before_the_relay_slept_wakes_it() {
     assert!(hinted(&wakeup, SOON).await, "the early one has committed");
     let discover = None;
     let unordered = Some(tenure_core::outbox::UnorderedLook { after: None, limit: 10 });
-    let look = Look { lanes: Vec::new(), discover, unordered };
+    let look = Look { discover, unordered, ..Look::default() };
     assert_eq!(store.look(&look).await.unwrap().rows.len(), 2);
 }
 

@@ -21,18 +21,18 @@ use tenure_core::id::{Node, NodeName, Unique};
 use tenure_core::lease::{Fence, FenceCheck, LeaseName, LeaseSettings, Loss, Term};
 use tenure_core::time::Monotonic;
 
-use candidacy::Candidacy;
-use leaving::Leaving;
-use office::Office;
+pub(crate) use candidacy::Candidacy;
+pub(crate) use leaving::Leaving;
+pub(crate) use office::Office;
 use relay::{Errand, Relay};
-use session::Session;
+pub(crate) use session::Session;
 pub(crate) use turn::{Ask, Purpose, Turn};
 
 use crate::plan::RelayPlan;
 use crate::world::message::Answer;
 
 /// A moment that no simulation reaches.
-const FAR: Monotonic = Monotonic::from_origin(Duration::from_secs(u32::MAX as u64));
+pub(crate) const FAR: Monotonic = Monotonic::from_origin(Duration::from_secs(u32::MAX as u64));
 
 /// How long a node waits for answers.
 #[derive(Debug, Clone, Copy)]

@@ -4,8 +4,8 @@ use tenure_core::id::Unique;
 use tenure_core::lease::{Flag, Grant, Incumbent, LeaseSettings, Loss, Renew, Step, Term};
 use tenure_core::time::Monotonic;
 
-use super::Patience;
 use super::turn::{Purpose, Turn};
+use super::{FAR, Patience};
 use crate::world::message::{Answer, Request};
 
 /// One holding of the lease.
@@ -22,6 +22,16 @@ impl Office {
     pub(crate) fn enter(grant: Grant, settings: &LeaseSettings, started: Monotonic, now: Monotonic) -> Self {
         let incumbent = Incumbent::begin(&grant, settings, started, now);
         Self { grant, incumbent, flag: None, write_at: now }
+    }
+
+    /// The same, without protected writes: the work of this lease is done elsewhere.
+    pub(crate) fn without_writes(self) -> Self {
+        Self { write_at: FAR, ..self }
+    }
+
+    /// A call under its fence was refused.
+    pub(crate) fn fenced(&mut self, loss: Loss) {
+        self.incumbent.fenced(loss);
     }
 
     pub(crate) fn believes(&self, now: Monotonic) -> bool {

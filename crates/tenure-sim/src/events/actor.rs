@@ -47,8 +47,6 @@ pub(crate) struct Turn<'a> {
     pub(crate) notes: Vec<String>,
     /// What became of mail.
     pub(crate) verdicts: Vec<(usize, Verdict)>,
-    /// How often operators have moved each checkpoint: what a reader cannot see, and the oracle is told.
-    pub(crate) rewinds: &'a [u64],
     /// Whether faults go on.
     pub(crate) stormy: bool,
 }

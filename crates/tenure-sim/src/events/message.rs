@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tenure_core::event::{
     AllPage, Append, AppendAnswer, Position, Snapshot, StreamName, StreamPage, Version,
 };
-use tenure_core::subscription::{Advance, Step};
+use tenure_core::subscription::{Advance, Checkpoint, Step};
 
 /// A call to the store.
 #[derive(Debug, Clone)]
@@ -28,8 +28,6 @@ pub(crate) struct Stride {
     pub(crate) step: Step,
     /// What a projection takes in with it, in the same transaction.
     pub(crate) applies: Vec<Position>,
-    /// How often an operator had moved the checkpoint when the reader began.
-    pub(crate) begun: u64,
 }
 
 /// The kinds of calls, for scenarios that spoil one of them.
@@ -64,7 +62,7 @@ pub(crate) enum Answer {
     Page(AllPage),
     Snapshot(Option<Snapshot>),
     Kept,
-    Checkpoint(Position),
+    Checkpoint(Checkpoint),
     Advance(Advance),
     /// An error: the outcome is unknown.
     Doubt,

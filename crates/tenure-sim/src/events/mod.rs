@@ -108,8 +108,6 @@ pub(crate) struct EventsWorld {
     seats: Vec<Seat>,
     offices: Vec<Office>,
     names: Vec<SubscriptionName>,
-    /// How often operators have moved each checkpoint.
-    rewinds: Vec<u64>,
     pub(crate) mails: Vec<Posted>,
     climate: Climate,
     snares: Vec<Snare>,
@@ -128,11 +126,10 @@ impl EventsWorld {
             queue: BTreeMap::new(),
             scheduled: 0,
             rng: Rng::with_seed(plan.seed ^ 0xeeee_5eed_eeee_5eed),
-            books: Books::default(),
+            books: Books::new(plan.subscriptions.iter().any(|one| one.poison > 0)),
             seats: Vec::new(),
             offices: vec![Office::default(); plan.subscriptions.len()],
             names: Vec::new(),
-            rewinds: vec![0; plan.subscriptions.len()],
             mails: Vec::new(),
             climate: plan.climate,
             snares: Vec::new(),
@@ -235,7 +232,7 @@ impl EventsWorld {
                 self.note_store(format_args!("message {id} was refused by an old state"));
             }
         }
-        let moment = Moment { now: self.now, facts: &facts, believers: &[] };
+        let moment = Moment { now: self.now, facts: &facts, believers: &[], runners: &[] };
         self.oracle.judge(&moment).map_err(|violation| self.failure(violation.invariant, violation.message))
     }
 
@@ -257,7 +254,7 @@ impl EventsWorld {
         self.queue.insert((self.now.after(after), self.scheduled), event);
     }
 
-    fn turn<'a>(now: StoreTime, rng: &'a mut Rng, rewinds: &'a [u64], stormy: bool) -> Turn<'a> {
+    fn turn<'a>(now: StoreTime, rng: &'a mut Rng, stormy: bool) -> Turn<'a> {
         Turn {
             now: Monotonic::from_origin(EPOCH.until(now)),
             rng,
@@ -266,7 +263,6 @@ impl EventsWorld {
             facts: Vec::new(),
             notes: Vec::new(),
             verdicts: Vec::new(),
-            rewinds,
             stormy,
         }
     }

@@ -97,7 +97,7 @@ impl EventsWorld {
 
     fn visit(&mut self, actor: usize, input: Input) {
         let seat = &mut self.seats[actor];
-        let mut turn = Self::turn(self.now, &mut self.rng, &self.rewinds, self.stormy);
+        let mut turn = Self::turn(self.now, &mut self.rng, self.stormy);
         seat.actor.drive(input, &mut turn);
         let (ask, wake) = (turn.ask.take(), turn.wake.take());
         let (facts, notes, verdicts) = (turn.facts, turn.notes, turn.verdicts);
@@ -172,7 +172,9 @@ impl EventsWorld {
                 self.books.keep(&snapshot);
                 Answer::Kept
             }
-            Request::Checkpoint(subscription) => Answer::Checkpoint(self.checkpoint(subscription)),
+            Request::Checkpoint(subscription) => {
+                Answer::Checkpoint(self.books.checkpoints.checkpoint(&self.names[subscription]))
+            }
             Request::Advance(stride) => self.advance(&stride),
         };
         self.answer(caller, answer);
@@ -180,11 +182,11 @@ impl EventsWorld {
 
     /// How far a subscription has come.
     pub(crate) fn checkpoint(&self, subscription: usize) -> Position {
-        self.books.checkpoints.checkpoint(&self.names[subscription])
+        self.books.checkpoints.checkpoint(&self.names[subscription]).position
     }
 
     fn advance(&mut self, stride: &Stride) -> Answer {
-        let Stride { subscription, term, step, applies, begun } = stride;
+        let Stride { subscription, term, step, applies } = stride;
         let office = self.offices[*subscription];
         let in_office = term.is_none_or(|term| term == office.term);
         let from = self.checkpoint(*subscription);
@@ -194,12 +196,7 @@ impl EventsWorld {
         };
         self.tally.step(&answer);
         if answer == Advance::Advanced {
-            let late = *begun != self.rewinds[*subscription];
-            self.note_store(format_args!(
-                "checkpoint {subscription} goes from {from} to {}{}",
-                step.to,
-                if late { ", by one who began before it was moved" } else { "" }
-            ));
+            self.note_store(format_args!("checkpoint {subscription} goes from {from} to {}", step.to));
             for position in applies {
                 let (subscription, position) = (*subscription, *position);
                 self.books.facts.push(Fact::Event(EventFact::Applied { subscription, position }));
@@ -209,7 +206,6 @@ impl EventsWorld {
                 from,
                 to: step.to,
                 parked: step.parked.iter().map(|aside| aside.position).collect(),
-                late,
             }));
         }
         Answer::Advance(answer)

@@ -31,8 +31,6 @@ pub(crate) struct Reader {
     cursor: Option<Cursor>,
     doing: Doing,
     quiet: Duration,
-    /// How often an operator had moved the checkpoint when it began.
-    begun: u64,
 }
 
 /// What it waits for.
@@ -61,16 +59,7 @@ enum Doing {
 
 impl Reader {
     pub(crate) fn new(subscription: usize, name: SubscriptionName, plan: SubscriptionPlan) -> Self {
-        Self {
-            subscription,
-            name,
-            plan,
-            term: None,
-            cursor: None,
-            doing: Doing::Resting,
-            quiet: LOOK_AGAIN,
-            begun: 0,
-        }
+        Self { subscription, name, plan, term: None, cursor: None, doing: Doing::Resting, quiet: LOOK_AGAIN }
     }
 
     pub(crate) fn restart(&mut self) {
@@ -80,7 +69,7 @@ impl Reader {
     /// Where it stands still, and why.
     pub(crate) fn halted_at(&self) -> Option<Position> {
         let cursor = self.cursor.as_ref()?;
-        cursor.halted().and_then(|_| cursor.oldest()).map(|event| event.position)
+        cursor.halted().and_then(|_| cursor.oldest())
     }
 
     pub(crate) fn drive(&mut self, input: Input, turn: &mut Turn<'_>) {
@@ -114,7 +103,6 @@ impl Reader {
         }
         let Some(cursor) = &mut self.cursor else {
             self.doing = Doing::Beginning;
-            self.begun = turn.rewinds[self.subscription];
             turn.ask = Some(Request::Checkpoint(self.subscription));
             return;
         };
@@ -126,6 +114,11 @@ impl Reader {
             Front::Handle(_) => {
                 self.doing = Doing::Handling;
                 turn.wake = Some(turn.up_to(self.plan.takes));
+            }
+            Front::Unreadable(_) => {
+                self.fail_front("the row cannot be read", true, turn);
+                // It takes a moment, whatever comes of it.
+                self.rest(Duration::from_micros(50), turn);
             }
             Front::Wait(at) => {
                 let span = turn.now.until(at);
@@ -146,7 +139,7 @@ impl Reader {
     fn answered(&mut self, answer: Option<Answer>, turn: &mut Turn<'_>) {
         match (std::mem::replace(&mut self.doing, Doing::Resting), answer) {
             (Doing::Beginning, Some(Answer::Checkpoint(at))) => {
-                turn.notes.push(format!("begins at {at}"));
+                turn.notes.push(format!("begins at {}", at.position));
                 let settings = self.plan.settings.clone();
                 self.cursor = Some(Cursor::new(self.name.clone(), settings, at, turn.now));
                 self.go_on(turn);
@@ -173,7 +166,7 @@ impl Reader {
             (Doing::Saving(step), _) => self.check(step, None, turn),
             (Doing::Projecting { step, count }, _) => self.check(step, Some(count), turn),
             (Doing::Checking { step, count }, Some(Answer::Checkpoint(at))) => {
-                if at == step.to && step.to > step.from {
+                if step.is_taken(at) {
                     return self.stepped(&step, Advance::Advanced, turn);
                 }
                 if let Some(count) = count {
@@ -183,10 +176,11 @@ impl Reader {
             }
             (Doing::Checking { step, count }, _) => self.check(step, count, turn),
             (Doing::Halted, Some(Answer::Checkpoint(at))) => {
-                let known = self.cursor.as_ref().map_or(at, Cursor::saved);
+                let known = self.cursor.as_ref().map_or(at, Cursor::checkpoint);
                 if at == known {
                     return self.rest(HALTED_LOOK, turn);
                 }
+                let (at, known) = (at.position, known.position);
                 self.lose(&Lost::Moved { name: self.name.clone(), at, known }, turn);
             }
             _ => self.rest(AGAIN, turn),
@@ -198,7 +192,6 @@ impl Reader {
             subscription: self.subscription,
             term: self.term,
             step: step.clone(),
-            begun: self.begun,
             applies: applies.clone(),
         })));
         self.doing = match applies.len() {
@@ -236,7 +229,7 @@ impl Reader {
     /// The handler has ended: well, or not, or well and nobody knows.
     fn handled(&mut self, turn: &mut Turn<'_>) {
         let Some(cursor) = &mut self.cursor else { return };
-        let Some(event) = cursor.oldest() else { return self.go_on(turn) };
+        let Some(event) = cursor.batch(1).next() else { return self.go_on(turn) };
         let (subscription, position) = (self.subscription, event.position);
         if self.plan.is_poison(event) || (turn.stormy && turn.hit(self.plan.fail)) {
             let poison = self.plan.is_poison(event) && turn.rng.bool();
@@ -277,7 +270,7 @@ impl Reader {
 
     fn fail_front(&mut self, reason: &str, poison: bool, turn: &mut Turn<'_>) {
         let Some(cursor) = &mut self.cursor else { return };
-        let at = cursor.oldest().map(|event| event.position.0);
+        let at = cursor.oldest().map(|position| position.0);
         let fate = cursor.failed(reason, poison, turn.rng.f64(), turn.now);
         if !matches!(fate, Fate::Again(_)) {
             turn.notes.push(format!("event {at:?}: {fate:?}"));

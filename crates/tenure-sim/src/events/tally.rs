@@ -67,8 +67,6 @@ tally! {
     moved,
     /// Checkpoints moved by operators.
     rewinds,
-    /// Steps let in of readers that had begun before an operator moved the checkpoint.
-    late_steps,
     /// Processes that died.
     crashes,
     /// The highest position that became visible, for the count of those that were overtaken.
@@ -94,10 +92,7 @@ impl EventTally {
                 EventFact::Marked { .. } => self.refused += 1,
                 EventFact::Handled { .. } => self.handled += 1,
                 EventFact::Applied { .. } => self.applied += 1,
-                EventFact::Stepped { parked, late, .. } => {
-                    self.parked += parked.len() as u64;
-                    self.late_steps += u64::from(*late);
-                }
+                EventFact::Stepped { parked, .. } => self.parked += parked.len() as u64,
                 _ => {}
             }
         }
@@ -133,13 +128,8 @@ impl fmt::Display for EventTally {
         write!(f, "messages {sent} sent, {deliveries} deliveries, {effects} effects, {refused} refused, ")?;
         write!(f, "{} of them by an old state, ", self.refused_by_old_state)?;
         write!(f, "{refused_again} refused again; {crashes} crashes; ")?;
-        let Self { stalls, handled, applied, parked, advanced, fenced, moved, rewinds, late_steps, .. } =
-            self;
+        let Self { stalls, handled, applied, parked, advanced, fenced, moved, rewinds, .. } = self;
         write!(f, "readers {handled} handled, {applied} projected, {parked} parked, {stalls} held up; ")?;
-        write!(
-            f,
-            "checkpoints {advanced} advanced, {fenced} fenced, {moved} elsewhere, {rewinds} rewound, "
-        )?;
-        write!(f, "{late_steps} late")
+        write!(f, "checkpoints {advanced} advanced, {fenced} fenced, {moved} elsewhere, {rewinds} rewound")
     }
 }

@@ -178,7 +178,6 @@ impl EventsWorld {
 
     /// Moves a checkpoint to any place.
     pub(crate) fn rewind(&mut self, subscription: usize, to: Position) {
-        self.rewinds[subscription] += 1;
         self.tally.rewinds += 1;
         self.note_store(format_args!("-- operator moves checkpoint {subscription} to {to}"));
         let name = self.names[subscription].clone();

@@ -33,7 +33,7 @@ impl Fate {
 }
 
 /// Chances in a thousand.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Weather {
     lose_request: u32,
     lose_answer: u32,

@@ -35,7 +35,7 @@ mod tests {
         let judge = |changed, told, audited| {
             let facts = [Fact::Steered { changed, told, audited }];
             let now = StoreTime::from_micros(0);
-            AuditComplete.check(&Moment { now, facts: &facts, believers: &[] })
+            AuditComplete.check(&Moment { now, facts: &facts, believers: &[], runners: &[] })
         };
         // A row whose id is no UUID cannot be told of.
         assert!(judge(2, 2, 2).is_ok() && judge(2, 1, 2).is_ok());

@@ -58,7 +58,7 @@ mod tests {
 
     fn judge(facts: &[Fact]) -> Result<(), String> {
         let now = StoreTime::from_micros(0);
-        BoundedRetries::default().check(&Moment { now, facts, believers: &[] })
+        BoundedRetries::default().check(&Moment { now, facts, believers: &[], runners: &[] })
     }
 
     #[test]

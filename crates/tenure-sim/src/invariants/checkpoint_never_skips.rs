@@ -1,9 +1,8 @@
 //! Everything at or below a checkpoint was handled or put aside by its subscription, whenever it was committed; and nobody
 //! but an operator moves a checkpoint back.
 //!
-//! What an operator sends a subscription back over is to be handled again. Only one thing is excused: a step of a reader that
-//! began before the operator came and whose place the checkpoint happens to have again. The store cannot tell such a step
-//! from another, so what that reader handled before counts.
+//! What an operator sends a subscription back over is to be handled again, also by a reader that handled it before he came and
+//! whose place the checkpoint happens to have again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Included, Unbounded};
@@ -25,15 +24,6 @@ struct Kept {
     checkpoint: Position,
     /// Handled, put aside, or passed over by an operator, since he last sent the subscription back over it.
     done: BTreeSet<Position>,
-    /// The same, ever.
-    once: BTreeSet<Position>,
-}
-
-impl Kept {
-    fn does(&mut self, position: Position) {
-        self.done.insert(position);
-        self.once.insert(position);
-    }
 }
 
 impl Invariant for CheckpointNeverSkips {
@@ -48,11 +38,11 @@ impl Invariant for CheckpointNeverSkips {
                 EventFact::Visible { event, .. } => self.appeared(event.position)?,
                 EventFact::Handled { subscription, position }
                 | EventFact::Applied { subscription, position } => {
-                    self.subscriptions.entry(*subscription).or_default().does(*position);
+                    self.subscriptions.entry(*subscription).or_default().done.insert(*position);
                 }
-                EventFact::Stepped { subscription, from, to, parked, late } => {
+                EventFact::Stepped { subscription, from, to, parked } => {
                     let kept = self.subscriptions.entry(*subscription).or_default();
-                    parked.iter().for_each(|position| kept.does(*position));
+                    kept.done.extend(parked);
                     kept.checkpoint = *to;
                     let (from, to) = (*from, *to);
                     if to < from {
@@ -62,8 +52,7 @@ impl Invariant for CheckpointNeverSkips {
                     }
                     let passed = self.visible.range((Excluded(from), Included(to)));
                     for position in passed {
-                        let excused = *late && kept.once.contains(position);
-                        if !excused && !kept.done.contains(position) {
+                        if !kept.done.contains(position) {
                             return Err(format!(
                                 "checkpoint {subscription} went from {from} to {to} over {position}, which was not handled"
                             ));
@@ -94,9 +83,7 @@ impl CheckpointNeverSkips {
         let kept = self.subscriptions.entry(subscription).or_default();
         let passed_over = (Excluded(kept.checkpoint), Included(to));
         if kept.checkpoint < to {
-            for position in self.visible.range(passed_over).copied() {
-                kept.does(position);
-            }
+            kept.done.extend(self.visible.range(passed_over));
         }
         let again: Vec<Position> = kept.done.range((Excluded(to), Unbounded)).copied().collect();
         for position in again {

@@ -100,7 +100,7 @@ mod tests {
 
     fn judge(facts: &[Fact]) -> Result<(), String> {
         let now = StoreTime::from_micros(0);
-        HistoryComplete::default().check(&Moment { now, facts, believers: &[] })
+        HistoryComplete::default().check(&Moment { now, facts, believers: &[], runners: &[] })
     }
 
     #[test]

@@ -43,7 +43,12 @@ mod tests {
     fn a_record_of_a_former_term_is_seen() {
         let mut invariant = NoStaleRecordAccepted::default();
         let mut judge = |fact| {
-            invariant.check(&Moment { now: StoreTime::from_micros(0), facts: &[fact], believers: &[] })
+            invariant.check(&Moment {
+                now: StoreTime::from_micros(0),
+                facts: &[fact],
+                believers: &[],
+                runners: &[],
+            })
         };
         let (first, second) = (Term::FIRST, Term::new(2).unwrap());
         judge(Fact::Granted { term: first }).unwrap();

@@ -56,7 +56,7 @@ mod tests {
         let mut invariant = ProjectionEffectOnce::default();
         let mut check = |fact| {
             let facts = [Fact::Event(fact)];
-            invariant.check(&Moment { now: EPOCH, facts: &facts, believers: &[] })
+            invariant.check(&Moment { now: EPOCH, facts: &facts, believers: &[], runners: &[] })
         };
         assert_eq!((check(applied(1)), check(applied(2))), (Ok(()), Ok(())));
         assert_eq!(check(EventFact::Rewound { subscription: 0, to: Position(1) }), Ok(()));

@@ -63,7 +63,7 @@ mod tests {
                 Fact::Event(EventFact::Visible { transaction: 1, event })
             };
             let facts: Vec<_> = places.iter().map(visible).collect();
-            let moment = Moment { now: EPOCH, facts: &facts, believers: &[] };
+            let moment = Moment { now: EPOCH, facts: &facts, believers: &[], runners: &[] };
             StreamVersionsWithoutGaps::default().check(&moment).is_ok()
         };
         assert!(check(&[(1, 3), (2, 9)]));

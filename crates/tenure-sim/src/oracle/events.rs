@@ -82,8 +82,6 @@ pub enum EventFact {
         to: Position,
         /// What was put aside with it.
         parked: Vec<Position>,
-        /// The reader had begun before an operator moved the checkpoint.
-        late: bool,
     },
     /// A checkpoint was moved by an operator.
     Rewound {

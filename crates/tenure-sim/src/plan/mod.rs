@@ -1,5 +1,6 @@
 //! The plan of a world: everything that a seed decides before the first step.
 
+mod cluster;
 mod events;
 mod outbox;
 
@@ -8,6 +9,7 @@ use std::time::Duration;
 use fastrand::Rng;
 use tenure_core::lease::{LeaseSettings, PresenceSettings};
 
+pub(crate) use cluster::{BLOWS, ClusterPlan, Manners, MemberPlan, job, parts};
 pub(crate) use events::{EventsPlan, SubscriptionPlan, Writing};
 pub(crate) use outbox::{OutboxPlan, RelayPlan, Traffic, Wakeups};
 

@@ -155,6 +155,7 @@ fn settings(rng: &mut Rng) -> RelaySettings {
         poll,
         poll_without_wakeup: poll,
         wakeup: true,
+        part: None,
     }
 }
 

@@ -2,9 +2,10 @@
 //!
 //! The storm is about safety: the oracle judges every step of it. The calm is about liveness: once faults have ended
 //! someone holds the lease within a bound, a resignation and a crash are followed by a successor within theirs, and every
-//! committed message that is neither dead nor discarded has taken effect. The world of events has a storm and a calm of its
-//! own.
+//! committed message that is neither dead nor discarded has taken effect. The worlds of events and of a cluster have storms and calms
+//! of their own.
 
+mod cluster;
 mod events;
 mod outbox;
 
@@ -16,7 +17,7 @@ use crate::faults::{Blow, LATEST};
 use crate::oracle::Oracle;
 use crate::plan::Plan;
 use crate::report::{Failure, Report};
-use crate::world::World;
+use crate::world::{Tally, World};
 
 /// For messages of some milliseconds, and clocks that differ by some percent.
 const SLACK: Duration = Duration::from_millis(1500);
@@ -24,13 +25,28 @@ const SLACK: Duration = Duration::from_millis(1500);
 /// Longer than the rest of the run.
 const FOR_GOOD: Duration = Duration::from_secs(600);
 
-/// Runs the chaos of one seed: that of leases and the outbox, then that of events.
+/// Runs the chaos of one seed: that of leases and the outbox, that of events, then that of a cluster.
 pub fn run(seed: u64) -> Result<Report, Failure> {
+    let mut report = without_cluster(seed)?;
+    let cluster = cluster(seed)?;
+    report.tally += cluster.tally;
+    report.trace_hash ^= cluster.trace_hash.rotate_left(2);
+    Ok(report)
+}
+
+/// Runs the chaos of leases, the outbox and events.
+pub(crate) fn without_cluster(seed: u64) -> Result<Report, Failure> {
     let mut report = leases(seed)?;
     let events = events::run(seed)?;
     report.tally.events = events.tally;
     report.trace_hash ^= events.trace_hash.rotate_left(1);
     Ok(report)
+}
+
+/// Runs the chaos of a cluster alone.
+pub(crate) fn cluster(seed: u64) -> Result<Report, Failure> {
+    let (cluster, trace_hash) = cluster::run(seed)?;
+    Ok(Report { seed, tally: Tally { cluster, ..Tally::default() }, trace_hash })
 }
 
 fn leases(seed: u64) -> Result<Report, Failure> {

@@ -1,7 +1,8 @@
-//! Stories that a world lives through: the random one, and one for each failure of the catalogue that leases, the outbox and
-//! events must pass.
+//! Stories that a world lives through: the random one, and one for each failure of the catalogue that leases, the outbox, events
+//! and a cluster must pass.
 
 pub mod chaos;
+mod fleet;
 mod history;
 mod post;
 mod s01_paused_leader;
@@ -40,6 +41,17 @@ mod s53_same_message_twice;
 mod s55_long_after;
 mod s56_refused_again;
 mod s58_duplicate_sends_nothing;
+mod s59_busy_leader;
+mod s60_old_look;
+mod s61_deleted_row;
+mod s63_deposed_leader;
+mod s64_old_generation;
+mod s65_cut_off_node;
+mod s66_no_agent;
+mod s68_flapping;
+mod s69_pause_survives;
+mod s70_bad_daemons;
+mod s72_graceful_stop;
 
 use std::time::Duration;
 
@@ -61,7 +73,7 @@ pub struct Scenario {
 
 impl Scenario {
     /// Every directed scenario.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 47] = [
         Self { number: 1, story: s01_paused_leader::run },
         Self { number: 2, story: s02_broken_session::run },
         Self { number: 3, story: s03_stale_renewal::run },
@@ -98,6 +110,17 @@ impl Scenario {
         Self { number: 55, story: s55_long_after::run },
         Self { number: 56, story: s56_refused_again::run },
         Self { number: 58, story: s58_duplicate_sends_nothing::run },
+        Self { number: 59, story: s59_busy_leader::run },
+        Self { number: 60, story: s60_old_look::run },
+        Self { number: 61, story: s61_deleted_row::run },
+        Self { number: 63, story: s63_deposed_leader::run },
+        Self { number: 64, story: s64_old_generation::run },
+        Self { number: 65, story: s65_cut_off_node::run },
+        Self { number: 66, story: s66_no_agent::run },
+        Self { number: 68, story: s68_flapping::run },
+        Self { number: 69, story: s69_pause_survives::run },
+        Self { number: 70, story: s70_bad_daemons::run },
+        Self { number: 72, story: s72_graceful_stop::run },
     ];
 
     /// The scenario with this number.

@@ -15,7 +15,7 @@ pub(crate) mod message;
 mod misfortune;
 mod network;
 pub(crate) mod outbox;
-mod sessions;
+pub(crate) mod sessions;
 mod store;
 mod tally;
 
@@ -196,7 +196,8 @@ impl World {
         for (node, host) in self.hosts.iter().enumerate() {
             self.believers.extend(host.belief(self.now).map(|term| Believer { node, term }));
         }
-        let moment = Moment { now: self.now, facts: &self.store.facts, believers: &self.believers };
+        let moment =
+            Moment { now: self.now, facts: &self.store.facts, believers: &self.believers, runners: &[] };
         let judged = self.oracle.judge(&moment);
         self.store.facts.clear();
         judged.map_err(|violation| self.failure(violation.invariant, violation.message))

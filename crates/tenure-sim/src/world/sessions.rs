@@ -34,7 +34,7 @@ struct Session {
 }
 
 impl Sessions {
-    pub(super) fn open(
+    pub(crate) fn open(
         &mut self,
         owner: Caller,
         id: Unique,
@@ -45,25 +45,25 @@ impl Sessions {
         Answer::Session
     }
 
-    pub(super) fn ping(&mut self, id: Unique, now: StoreTime) -> Answer {
+    pub(crate) fn ping(&mut self, id: Unique, now: StoreTime) -> Answer {
         self.on(id, now, |_| {})
     }
 
-    pub(super) fn raise(&mut self, flag: &Flag, now: StoreTime) -> Answer {
+    pub(crate) fn raise(&mut self, flag: &Flag, now: StoreTime) -> Answer {
         self.on(flag.session, now, |session| session.flags.push(flag.clone()))
     }
 
-    pub(super) fn lower(&mut self, flag: &Flag, now: StoreTime) -> Answer {
+    pub(crate) fn lower(&mut self, flag: &Flag, now: StoreTime) -> Answer {
         self.on(flag.session, now, |session| session.flags.retain(|up| up != flag))
     }
 
-    pub(super) fn close(&mut self, id: Unique) -> Answer {
+    pub(crate) fn close(&mut self, id: Unique) -> Answer {
         self.open.remove(&id);
         Answer::Session
     }
 
     /// Answers at once when the flag is down; otherwise the caller waits.
-    pub(super) fn watch(&mut self, caller: Caller, flag: &Flag) -> Option<Answer> {
+    pub(crate) fn watch(&mut self, caller: Caller, flag: &Flag) -> Option<Answer> {
         if !self.is_up(flag) {
             return Some(Answer::Fallen);
         }
@@ -72,30 +72,30 @@ impl Sessions {
     }
 
     /// Takes those whose flag is down.
-    pub(super) fn take_woken(&mut self) -> Vec<Caller> {
+    pub(crate) fn take_woken(&mut self) -> Vec<Caller> {
         let (waiting, woken): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.watchers).into_iter().partition(|(_, flag)| self.is_up(flag));
         self.watchers = waiting;
         woken.into_iter().map(|(caller, _)| caller).collect()
     }
 
-    pub(super) fn is_watched(&self, term: Term, session: Unique) -> bool {
+    pub(crate) fn is_watched(&self, term: Term, session: Unique) -> bool {
         self.watchers.iter().any(|(_, flag)| flag.term == term && flag.session == session)
     }
 
     /// When a session ends unless something is heard on it; `None` when there is no such session.
-    pub(super) fn idle_at(&self, id: Unique) -> Option<StoreTime> {
+    pub(crate) fn idle_at(&self, id: Unique) -> Option<StoreTime> {
         self.open.get(&id).map(|session| session.heard_at.after(session.idle_timeout))
     }
 
     /// The sessions of one life of a node.
-    pub(super) fn of(&self, node: usize, life: u64) -> Vec<Unique> {
+    pub(crate) fn of(&self, node: usize, life: u64) -> Vec<Unique> {
         let theirs = |session: &Session| session.owner.node == node && session.owner.life == life;
         self.open.iter().filter(|(_, session)| theirs(session)).map(|(id, _)| *id).collect()
     }
 
     /// The server restarts: all sessions are gone. Answers who watched something.
-    pub(super) fn restart(&mut self) -> Vec<Caller> {
+    pub(crate) fn restart(&mut self) -> Vec<Caller> {
         self.open.clear();
         std::mem::take(&mut self.watchers).into_iter().map(|(caller, _)| caller).collect()
     }

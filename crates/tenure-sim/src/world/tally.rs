@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::AddAssign;
 
+use crate::cluster::ClusterTally;
 use crate::events::EventTally;
 
 /// Numbers of one run, or of many.
@@ -60,6 +61,8 @@ pub struct Tally {
     pub steps: u64,
     /// What the world of events has seen.
     pub events: EventTally,
+    /// What the world of a cluster has seen.
+    pub cluster: ClusterTally,
 }
 
 impl AddAssign for Tally {
@@ -90,6 +93,7 @@ impl AddAssign for Tally {
         self.blows += other.blows;
         self.steps += other.steps;
         self.events += other.events;
+        self.cluster += other.cluster;
     }
 }
 
@@ -111,6 +115,8 @@ impl fmt::Display for Tally {
         write!(f, "messages {committed} committed, {deliveries} deliveries, {effects} effects, ")?;
         write!(f, "{attempts} attempts, {dead} dead, {steered} steered, {swept} swept; ")?;
         writeln!(f, "records {} in, {} refused", self.records_accepted, self.records_refused)?;
-        self.events.fmt(f)
+        self.events.fmt(f)?;
+        writeln!(f)?;
+        self.cluster.fmt(f)
     }
 }

@@ -1,6 +1,6 @@
 //! The random world: it holds, it is the same twice, and something happens in it.
 
-use tenure_sim::{EventTally, Tally, run};
+use tenure_sim::{ClusterTally, EventTally, Tally, run};
 
 /// How many seeds the tests of this crate run; CI runs more with the release build.
 const SEEDS: u64 = 200;
@@ -33,6 +33,13 @@ fn s73_chaos_holds_and_something_happens_in_it() {
     let EventTally { refused_again, sent, handled, applied, parked, fenced, moved, rewinds, .. } =
         tally.events;
     let seen = [refused_again, sent, handled, applied, parked, fenced, moved, rewinds];
+    assert!(seen.iter().all(|count| *count > SEEDS / 10), "{tally}");
+    let ClusterTally { elected, seats_lost, orphaned, forced, spread, confirmed, failed, .. } = tally.cluster;
+    let seen = [elected, seats_lost, orphaned, forced, spread, confirmed, failed];
+    assert!(seen.iter().all(|count| *count > SEEDS / 10), "{tally}");
+    let ClusterTally { stale, refused, fenced, effects_refused, left, forgotten, steered, .. } =
+        tally.cluster;
+    let seen = [stale, refused, fenced, effects_refused, left, forgotten, steered];
     assert!(seen.iter().all(|count| *count > SEEDS / 10), "{tally}");
 }
 

@@ -57,6 +57,17 @@ scenarios! {
     s55_a_message_that_comes_again_long_after_is_one_effect = 55,
     s56_a_refused_message_is_refused_again_with_the_same_words = 56,
     s58_a_duplicate_sends_nothing_again = 58,
+    s59_a_leader_without_a_turn_keeps_its_leases = 59,
+    s60_an_old_look_costs_no_living_node_anything = 60,
+    s61_a_deleted_row_comes_back_and_its_daemons_run_on = 61,
+    s63_what_a_deposed_leader_ordered_is_refused = 63,
+    s64_what_is_said_of_an_old_generation_is_refused = 64,
+    s65_a_node_that_is_cut_off_stops_before_others_start = 65,
+    s66_a_daemon_without_an_agent_stays_nowhere_and_says_why = 66,
+    s68_a_flapping_node_and_a_deploy_move_only_what_must_move = 68,
+    s69_a_pause_survives_its_node_and_its_leader = 69,
+    s70_what_fails_goes_elsewhere_and_what_hangs_is_cut_off = 70,
+    s72_a_graceful_stop_waits_for_no_ttl = 72,
 }
 
 /// A story that ends well whatever is broken tells nothing: each notices the absence of the rule that it is about.
@@ -89,6 +100,10 @@ fn a_scenario_fails_without_its_rule() {
         (55, Rule::InboxRemembers),
         (56, Rule::InboxRemembers),
         (58, Rule::InboxRemembers),
+        (61, Rule::OwnerOver),
+        (63, Rule::LeaderFence),
+        (64, Rule::AcknowledgeByGeneration),
+        (65, Rule::StopOutOfOffice),
     ];
     for (number, rule) in rules {
         let scenario = Scenario::numbered(number).unwrap();

@@ -61,7 +61,9 @@ impl ClusterStore for SqliteStore {
         self.read_cluster(move |snapshot| {
             let node = filter.node.as_ref().map(NodeName::as_str);
             let after = filter.after.as_ref().map(DaemonName::as_str);
-            let mut statement = snapshot.prepare(&snapshot.cluster().list)?;
+            let statements = snapshot.cluster();
+            let sql = if node.is_some() { &statements.list_of_node } else { &statements.list };
+            let mut statement = snapshot.prepare(sql)?;
             daemons(statement.query(params![node, filter.prefix, after, filter.limit])?)
         })
         .await

@@ -36,7 +36,7 @@ fn read_member(row: &impl Columns, at: usize) -> Result<Member, Fault> {
     })
 }
 
-/// The values of `node_write.sql`.
+/// The values of `nodes_write.sql`.
 pub(super) fn member_values(member: &Member) -> Result<[Value; 13], Fault> {
     let node = &member.node;
     Ok([
@@ -95,7 +95,7 @@ fn read_daemon(row: &impl Columns, name: &str) -> Result<Daemon, Fault> {
     })
 }
 
-/// The values of `daemon_write.sql`.
+/// The values of `daemons_write.sql`.
 pub(super) fn daemon_values(daemon: &Daemon) -> Result<[Value; 20], Fault> {
     let node = |name: Option<&NodeName>| -> Value { name.map(|name| name.as_str().to_owned()).into() };
     let group = daemon.spec.group.as_ref();

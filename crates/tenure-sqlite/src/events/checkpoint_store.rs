@@ -1,12 +1,12 @@
 //! The checkpoint store: each move is one transaction with the check of the reader's fence.
 
 use async_trait::async_trait;
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 use tenure_core::StoreError;
 use tenure_core::contract::CheckpointStore;
 use tenure_core::event::{PAGE_MAX, Position, Version};
 use tenure_core::lease::Fence;
-use tenure_core::subscription::{Advance, Aside, Parked, Progress, Step, SubscriptionName};
+use tenure_core::subscription::{Advance, Aside, Checkpoint, Parked, Progress, Step, SubscriptionName};
 use tenure_core::time::StoreTime;
 
 use super::{checkpoints, rows};
@@ -20,12 +20,10 @@ use crate::writing::Writing;
 
 #[async_trait]
 impl CheckpointStore for SqliteStore {
-    async fn checkpoint(&self, name: &SubscriptionName) -> Result<Position, StoreError> {
+    async fn checkpoint(&self, name: &SubscriptionName) -> Result<Checkpoint, StoreError> {
         let name = name.clone();
         self.read_events(move |snapshot| {
-            let mut statement = snapshot.prepare(&snapshot.events().checkpoint_read)?;
-            let found = statement.query_row([name.as_str()], |row| row.get(0)).optional()?;
-            Ok(Position(found.unwrap_or(0)))
+            checkpoints::read(snapshot.prepare(&snapshot.events().checkpoint_read)?, &name)
         })
         .await
     }
@@ -63,8 +61,9 @@ impl CheckpointStore for SqliteStore {
 
 fn rewind(writing: &Writing<'_>, name: &SubscriptionName, to: Position, by: &str) -> Result<(), Fault> {
     let Writing { connection, statements, now } = writing;
-    let from = checkpoints::place(connection, &statements.events, name)?;
-    checkpoints::put(connection, &statements.events, name, to, now.wall)?;
+    let from = checkpoints::place(connection, &statements.events, name)?.position;
+    let moved = params![name.as_str(), to.0, now.wall.as_micros()];
+    connection.prepare_cached(&statements.events.checkpoint_rewind)?.execute(moved)?;
     connection.prepare_cached(&statements.events.parked_drop)?.execute(params![name.as_str(), to.0])?;
     writing.add_audit(by, "subscription rewind", name.as_str(), &format!("from {from} to {to}"))
 }
@@ -93,7 +92,12 @@ fn parked(snapshot: &Snapshot<'_>, name: &SubscriptionName, limit: u32) -> Resul
         parked.push(Parked {
             aside: Aside {
                 position: Position(need(row.integer(0)?, "position")?),
-                stream: rows::stream(row.text(1)?)?,
+                // Of an event whose row does not tell it, nothing stands there.
+                stream: row
+                    .text(1)?
+                    .filter(|text| !text.is_empty())
+                    .map(|text| rows::stream(Some(text)))
+                    .transpose()?,
                 version: Version(need(row.integer(2)?, "version")?),
                 kind: need(row.text(3)?, "type")?,
                 reason: need(row.text(6)?, "reason")?,

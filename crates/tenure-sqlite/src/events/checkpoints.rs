@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 use tenure_core::StoreError;
-use tenure_core::event::Position;
+use tenure_core::event::{Position, StreamName};
 use tenure_core::lease::{Fence, FenceError};
 use tenure_core::outbox::shorten;
-use tenure_core::subscription::{Advance, Step, SubscriptionName};
+use tenure_core::subscription::{Advance, Checkpoint, Step, SubscriptionName};
 use tenure_core::time::StoreTime;
 
 use super::append::lock;
@@ -15,6 +15,7 @@ use super::statements::EventStatements;
 use crate::clock::Clocks;
 use crate::error::Fault;
 use crate::fence::Fencing;
+use crate::rows::{Columns, need, nonsense};
 use crate::statements::Statements;
 
 /// Moves checkpoints in transactions of the user's own, together with what came of the events. Cheap to clone; does not
@@ -111,17 +112,17 @@ pub(super) fn advance(
     step: &Step,
     now: StoreTime,
 ) -> Result<Advance, Fault> {
-    let at = place(connection, statements, &step.name)?;
-    if at != step.from {
-        return Ok(Advance::Moved { at });
+    if let Some(elsewhere) = elsewhere(step, place(connection, statements, &step.name)?) {
+        return Ok(elsewhere);
     }
-    put(connection, statements, &step.name, step.to, now)?;
+    let mut statement = connection.prepare_cached(&statements.checkpoint_write)?;
+    statement.execute(params![step.name.as_str(), step.to.0, now.as_micros()])?;
     let mut statement = connection.prepare_cached(&statements.parked_add)?;
     for aside in &step.parked {
         statement.execute(params![
             step.name.as_str(),
             aside.position.0,
-            aside.stream.as_str(),
+            aside.stream.as_ref().map_or("", StreamName::as_str),
             aside.version.0,
             aside.kind,
             aside.attempts,
@@ -132,26 +133,29 @@ pub(super) fn advance(
     Ok(Advance::Advanced)
 }
 
+/// What is answered to a step that does not begin at the checkpoint as it is.
+pub(super) fn elsewhere(step: &Step, there: Checkpoint) -> Option<Advance> {
+    let known = Checkpoint { position: step.from, rewinds: step.rewinds };
+    (there != known).then_some(Advance::Moved { at: there.position })
+}
+
 /// Where a checkpoint is; at the start when it has never moved.
 pub(super) fn place(
     connection: &Connection,
     statements: &EventStatements,
     name: &SubscriptionName,
-) -> Result<Position, Fault> {
-    let mut statement = connection.prepare_cached(&statements.checkpoint_read)?;
-    let found = statement.query_row([name.as_str()], |row| row.get(0)).optional()?;
-    Ok(Position(found.unwrap_or(0)))
+) -> Result<Checkpoint, Fault> {
+    read(connection.prepare_cached(&statements.checkpoint_read)?, name)
 }
 
-/// Puts a checkpoint somewhere.
-pub(super) fn put(
-    connection: &Connection,
-    statements: &EventStatements,
-    name: &SubscriptionName,
-    to: Position,
-    now: StoreTime,
-) -> Result<(), Fault> {
-    let mut statement = connection.prepare_cached(&statements.checkpoint_write)?;
-    statement.execute(params![name.as_str(), to.0, now.as_micros()])?;
-    Ok(())
+/// The same, by a statement that is ready.
+pub(super) fn read(mut statement: CachedStatement<'_>, name: &SubscriptionName) -> Result<Checkpoint, Fault> {
+    let found = statement.query_row([name.as_str()], |row| Ok(checkpoint(row))).optional()?;
+    found.unwrap_or_else(|| Ok(Checkpoint::default()))
+}
+
+/// Reads the columns of `checkpoint_read.sql`.
+pub(super) fn checkpoint(row: &impl Columns) -> Result<Checkpoint, Fault> {
+    let rewinds = u64::try_from(need(row.integer(1)?, "rewinds")?).map_err(|_| nonsense("rewinds"))?;
+    Ok(Checkpoint { position: Position(need(row.integer(0)?, "position")?), rewinds })
 }

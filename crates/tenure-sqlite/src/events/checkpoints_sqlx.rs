@@ -2,16 +2,15 @@
 
 use sqlx::SqliteConnection;
 use tenure_core::StoreError;
-use tenure_core::event::Position;
+use tenure_core::event::StreamName;
 use tenure_core::lease::Fence;
 use tenure_core::outbox::shorten;
 use tenure_core::subscription::{Advance, Step};
 
 use super::append_sqlx::lock;
-use super::checkpoints::{ADVANCE_FIRST, Checkpoints, Inner, forward, holds};
+use super::checkpoints::{ADVANCE_FIRST, Checkpoints, Inner, checkpoint, elsewhere, forward, holds};
 use crate::error::Fault;
 use crate::fence::from_sqlx;
-use crate::rows::Columns;
 use crate::statements::for_sqlx;
 
 impl Checkpoints {
@@ -43,10 +42,9 @@ impl Checkpoints {
         let name = step.name.as_str();
         let read = sqlx::query(for_sqlx(&statements.checkpoint_read)).bind(name.to_owned());
         let row = read.fetch_optional(&mut *transaction).await.map_err(from_sqlx)?;
-        let found = row.map(|row| row.integer(0)).transpose()?.flatten();
-        let at = Position(found.unwrap_or(0));
-        if at != step.from {
-            return Ok(Advance::Moved { at });
+        let there = row.map(|row| checkpoint(&row)).transpose()?.unwrap_or_default();
+        if let Some(elsewhere) = elsewhere(step, there) {
+            return Ok(elsewhere);
         }
         let now = self.inner.clocks.read().wall.as_micros();
         let put = sqlx::query(for_sqlx(&statements.checkpoint_write)).bind(name.to_owned());
@@ -55,7 +53,7 @@ impl Checkpoints {
             let add = sqlx::query(for_sqlx(&statements.parked_add))
                 .bind(name.to_owned())
                 .bind(aside.position.0)
-                .bind(aside.stream.as_str().to_owned())
+                .bind(aside.stream.as_ref().map_or("", StreamName::as_str).to_owned())
                 .bind(aside.version.0)
                 .bind(aside.kind.clone())
                 .bind(aside.attempts)

@@ -2,7 +2,8 @@
 
 use rusqlite::{OptionalExtension, Params, params};
 use tenure_core::event::{
-    AllPage, Direction, PAGE_BYTES, PAGE_MAX, Position, Recorded, StreamPage, StreamRead, is_full,
+    AllPage, Direction, PAGE_BYTES, PAGE_MAX, PageRows, Position, Recorded, StreamPage, StreamRead,
+    Unreadable,
 };
 
 use super::{decide, rows};
@@ -20,7 +21,12 @@ pub(super) fn stream(snapshot: &Snapshot<'_>, read: &StreamRead) -> Result<Strea
         Direction::Forward => (&statements.stream, read.from.map_or(i64::MIN, |from| from.0)),
         Direction::Backward => (&statements.stream_back, read.from.map_or(i64::MAX, |from| from.0)),
     };
-    Ok(StreamPage { events: events(snapshot, statement, params![name, from, limit])?, version })
+    let mut events = Vec::new();
+    each(snapshot, statement, params![name, from, limit], |row| {
+        events.push(row.map_err(|row| Fault::Corrupt(row.to_string()))?);
+        Ok(())
+    })?;
+    Ok(StreamPage { events, version })
 }
 
 /// Reads all streams after a position.
@@ -32,23 +38,33 @@ pub(super) fn all(snapshot: &Snapshot<'_>, after: Position, limit: u32) -> Resul
     let given: Option<i64> =
         snapshot.prepare(&statements.head)?.query_row([], |row| row.get(0)).optional()?;
     let limit = limit.clamp(1, PAGE_MAX);
-    let events = events(snapshot, &statements.all, params![after.0, limit])?;
-    let last = events.last().map(|event| event.position);
-    let head = Position(given.unwrap_or(0)).max(last.unwrap_or_default());
-    let full = last.filter(|_| is_full(&events, limit));
-    Ok(AllPage { events, read_to: full.unwrap_or(head), head, stall: None })
+    let mut rows = PageRows::default();
+    each(snapshot, &statements.all, params![after.0, limit], |row| {
+        rows.push(row);
+        Ok(())
+    })?;
+    let head = Position(given.unwrap_or(0)).max(rows.last().unwrap_or_default());
+    let read_to = rows.full(limit).unwrap_or(head);
+    let PageRows { events, unreadable } = rows;
+    Ok(AllPage { events, unreadable, read_to, head, stall: None })
 }
 
-fn events(snapshot: &Snapshot<'_>, statement: &str, parameters: impl Params) -> Result<Vec<Recorded>, Fault> {
+/// Gives the rows of a page, one by one.
+fn each(
+    snapshot: &Snapshot<'_>,
+    statement: &str,
+    parameters: impl Params,
+    mut take: impl FnMut(Result<Recorded, Unreadable>) -> Result<(), Fault>,
+) -> Result<(), Fault> {
     let mut statement = snapshot.prepare(statement)?;
     let mut found = statement.query(parameters)?;
-    let (mut events, mut bytes) = (Vec::new(), 0);
+    let mut bytes = 0;
     while bytes < PAGE_BYTES
         && let Some(row) = found.next()?
     {
-        let event = rows::recorded(row)?;
-        bytes += event.body.as_bytes().len();
-        events.push(event);
+        let row = rows::recorded(row)?;
+        bytes += row.as_ref().map_or(0, |event| event.body.as_bytes().len());
+        take(row)?;
     }
-    Ok(events)
+    Ok(())
 }

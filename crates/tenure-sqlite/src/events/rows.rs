@@ -1,6 +1,6 @@
 //! Rows of events, as the words of the core.
 
-use tenure_core::event::{Metadata, Position, Recorded, Seen, StreamName, Version};
+use tenure_core::event::{Metadata, Position, Recorded, Seen, StreamName, Unreadable, Version};
 use tenure_core::outbox::Body;
 use tenure_core::time::StoreTime;
 
@@ -8,13 +8,21 @@ use super::decide::Standing;
 use crate::error::Fault;
 use crate::rows::{Columns, need, nonsense, parse};
 
-/// Reads the columns of `events_columns.sql`. What cannot be read is named by its position.
-pub(super) fn recorded(row: &impl Columns) -> Result<Recorded, Fault> {
+/// Reads the columns of `events_columns.sql`; of a row that cannot be read, what can.
+pub(super) fn recorded(row: &impl Columns) -> Result<Result<Recorded, Unreadable>, Fault> {
     let position = Position(need(row.integer(0)?, "position")?);
-    read(row, position).map_err(|fault| match fault {
-        Fault::Corrupt(message) => Fault::Corrupt(format!("event {position}: {message}")),
-        other => other,
-    })
+    let reason = match read(row, position).map(Recorded::checked) {
+        Ok(Ok(event)) => return Ok(Ok(event)),
+        Ok(Err(reason)) => reason,
+        Err(fault) => fault.in_a_row()?,
+    };
+    Ok(Err(Unreadable {
+        position,
+        stream: row.text(1).ok().and_then(|text| stream(text).ok()),
+        version: row.integer(2).ok().flatten().map(Version),
+        kind: row.text(4).ok().flatten(),
+        reason,
+    }))
 }
 
 fn read(row: &impl Columns, position: Position) -> Result<Recorded, Fault> {

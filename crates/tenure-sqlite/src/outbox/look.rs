@@ -4,11 +4,12 @@ use std::collections::HashSet;
 
 use rusqlite::{CachedStatement, OptionalExtension, Params, Row, params};
 use tenure_core::outbox::{
-    Body, Discover, Found, HEADERS_MAX_BYTES, LaneLook, Limits, Loaded, Look, Page, RowId, SOURCE_MAX_BYTES,
-    Sequence, Stored, TOPIC_MAX_BYTES, TYPE_MAX_BYTES, UnorderedLook,
+    Body, Discover, Found, HEADERS_MAX_BYTES, LaneLook, Limits, Loaded, Look, Page, Part, RowId,
+    SOURCE_MAX_BYTES, Sequence, Stored, TOPIC_MAX_BYTES, TYPE_MAX_BYTES, UnorderedLook,
 };
 use tenure_core::time::StoreTime;
 
+use super::part;
 use super::text::{Bytes, Texts};
 use crate::error::Fault;
 use crate::reader::Snapshot;
@@ -21,7 +22,7 @@ pub(super) fn nothing(snapshot: &Snapshot<'_>) -> Result<Option<Page>, Fault> {
     // The first statement takes the snapshot; what it holds is no younger than the clock that is read after it.
     let any: bool = snapshot.prepare(&snapshot.outbox().pending_any)?.query_row([], |row| row.get(0))?;
     let now = snapshot.now();
-    Ok((!any).then_some(Page { now, rows: Vec::new(), more_after: None, next_due: None }))
+    Ok((!any).then_some(Page::empty(now)))
 }
 
 /// Everything that was asked for, by the one snapshot.
@@ -29,13 +30,16 @@ pub(super) fn look(snapshot: &Snapshot<'_>, look: &Look) -> Result<Page, Fault> 
     if let Some(page) = nothing(snapshot)? {
         return Ok(page);
     }
-    let mut page = Page { now: snapshot.now(), rows: Vec::new(), more_after: None, next_due: None };
-    look_at_lanes(snapshot, &look.lanes, &mut page)?;
+    let mut page = Page::empty(snapshot.now());
+    look_at_lanes(snapshot, look, &mut page)?;
     if let Some(discover) = &look.discover {
-        discover_lanes(snapshot, discover, &mut page)?;
+        discover_lanes(snapshot, discover, look.part, &mut page)?;
     }
     if let Some(unordered) = &look.unordered {
-        look_at_unordered(snapshot, unordered, &mut page)?;
+        match look.part {
+            None => look_at_unordered(snapshot, unordered, &mut page)?,
+            Some(part) => part::look_at_unordered(snapshot, unordered, part, &mut page)?,
+        }
     }
     Ok(page)
 }
@@ -63,8 +67,8 @@ pub(super) fn load(snapshot: &Snapshot<'_>, id: RowId, limits: &Limits) -> Resul
     Ok(statement.query_row(params![id.0, limit], read).optional()?.unwrap_or(Loaded::Gone))
 }
 
-fn look_at_lanes(snapshot: &Snapshot<'_>, looks: &[LaneLook], page: &mut Page) -> Result<(), Fault> {
-    if looks.is_empty() {
+fn look_at_lanes(snapshot: &Snapshot<'_>, look: &Look, page: &mut Page) -> Result<(), Fault> {
+    if look.lanes.is_empty() {
         return Ok(());
     }
     let statements = snapshot.outbox();
@@ -72,7 +76,8 @@ fn look_at_lanes(snapshot: &Snapshot<'_>, looks: &[LaneLook], page: &mut Page) -
     // Those with an equal sequence, and those with a later one: one condition for both would not use the whole index.
     let mut same = snapshot.prepare(&statements.lane_same)?;
     let mut after = snapshot.prepare(&statements.lane_after)?;
-    for look in looks {
+    let here = |lane: &&LaneLook| look.part.is_none_or(|part| part.has_source(lane.source.as_bytes()));
+    for look in look.lanes.iter().filter(here) {
         let source = look.source.as_str();
         let Some(place) = look.after else {
             take_lane(&mut head, params![source, look.limit], page)?;
@@ -119,14 +124,19 @@ fn take_lane(
 }
 
 /// Goes from source to source: each costs one step in the index, whatever stands behind it.
-fn discover_lanes(snapshot: &Snapshot<'_>, discover: &Discover, page: &mut Page) -> Result<(), Fault> {
+fn discover_lanes(
+    snapshot: &Snapshot<'_>,
+    discover: &Discover,
+    part: Option<Part>,
+    page: &mut Page,
+) -> Result<(), Fault> {
     let statements = snapshot.outbox();
     let mut next = snapshot.prepare(&statements.lane_next)?;
     let mut head = snapshot.prepare(&statements.lane_head)?;
     let except: HashSet<&[u8]> = discover.except.iter().map(|source| source.as_bytes()).collect();
     let mut source: Vec<u8> = discover.after.clone().unwrap_or_default().into_bytes();
     let mut visited: Option<String> = None;
-    let mut count = 0;
+    let (mut count, mut steps) = (0, part.map_or(u32::MAX, |part| part.source_steps(discover.sources)));
     loop {
         let due_at = {
             let mut rows = next.query([Bytes(&source)])?;
@@ -139,12 +149,16 @@ fn discover_lanes(snapshot: &Snapshot<'_>, discover: &Discover, page: &mut Page)
             continue;
         }
         // A place that is no text cannot be told; then the rotation goes on for one more.
-        if count >= discover.sources && visited.is_some() {
+        if (count >= discover.sources || steps == 0) && visited.is_some() {
             page.more_after = visited;
             return Ok(());
         }
-        count += 1;
+        steps = steps.saturating_sub(1);
         visited = std::str::from_utf8(&source).ok().map(str::to_owned);
+        if part.is_some_and(|part| !part.has_source(&source)) {
+            continue;
+        }
+        count += 1;
         match due_at {
             None => {}
             Some(due_at) if due_at > page.now => note_due(page, due_at),
@@ -192,12 +206,12 @@ fn take_all(
     Ok(count)
 }
 
-fn note_due(page: &mut Page, due_at: StoreTime) {
+pub(super) fn note_due(page: &mut Page, due_at: StoreTime) {
     page.next_due = Some(page.next_due.map_or(due_at, |known| known.min(due_at)));
 }
 
 /// Reads the columns of `pending_columns.sql`; `None` for a row that halts its source.
-fn stored(row: &Row<'_>) -> Result<Option<Stored>, Fault> {
+pub(super) fn stored(row: &Row<'_>) -> Result<Option<Stored>, Fault> {
     let Some(due_at) = row.get::<_, Option<i64>>(2)? else { return Ok(None) };
     let mut texts = Texts::of(row);
     let index: i64 = row.get(8)?;

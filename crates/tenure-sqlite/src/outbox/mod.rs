@@ -16,6 +16,7 @@ mod enqueue;
 mod enqueue_sqlx;
 mod list;
 mod look;
+mod part;
 mod record;
 pub(crate) mod statements;
 mod stats;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tenure_core::contract::{CheckpointStore, LeaseStore};
 use tenure_core::event::Position;
 use tenure_core::lease::Fence;
-use tenure_core::subscription::Advance;
+use tenure_core::subscription::{Advance, Step};
 
 use crate::backend::{SqliteFile, take};
 use crate::events::{aside, count, step, subscription};
@@ -13,7 +13,7 @@ use crate::events::{aside, count, step, subscription};
 const TTL: Duration = Duration::from_secs(60);
 
 async fn place(store: &tenure_sqlite::SqliteStore, name: &str) -> i64 {
-    store.checkpoint(&subscription(name)).await.unwrap().0
+    store.checkpoint(&subscription(name)).await.unwrap().position.0
 }
 
 #[tokio::test]
@@ -147,4 +147,22 @@ async fn s35_of_many_readers_each_step_is_one_readers() {
     }
     assert_eq!(moves, [1; 20]);
     assert_eq!((place(&stores[0], "a").await, count(&file, "parked")), (20, 20));
+}
+
+/// In the user's own transaction as well.
+#[tokio::test]
+async fn a_step_from_before_a_rewind_is_refused_in_the_users_transaction() {
+    let file = SqliteFile::start().await;
+    let store = file.connect().await;
+    assert_eq!(store.advance(None, &step("a", 0, 4)).await.unwrap(), Advance::Advanced);
+    store.rewind(&subscription("a"), Position(4), "ann").await.unwrap();
+    let knows = Step { rewinds: 1, ..step("a", 4, 5) };
+    let mut connection = file.raw();
+    let transaction = connection.transaction().unwrap();
+    let checkpoints = store.checkpoints();
+    let late = checkpoints.advance_in(&transaction, None, &step("a", 4, 5)).unwrap();
+    assert_eq!(late, Advance::Moved { at: Position(4) });
+    assert_eq!(checkpoints.advance_in(&transaction, None, &knows).unwrap(), Advance::Advanced);
+    transaction.commit().unwrap();
+    assert_eq!(place(&store, "a").await, 5);
 }

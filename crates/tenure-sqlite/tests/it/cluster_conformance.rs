@@ -32,10 +32,9 @@ impl ClusterInFile {
         SqliteStore::connect(SqliteOptions { naming, ..SqliteOptions::new(self.file.path()) }).await.unwrap()
     }
 
-    /// Deletes the row of this name.
-    fn delete(&self, table: &str, name: &str) -> bool {
-        let key = if table == "assignments" { "daemon" } else { "name" };
-        let sql = format!("delete from {}{table} where {key} = ?1", self.prefix);
+    /// Deletes the row in which this column is this.
+    fn delete(&self, table: &str, column: &str, name: &str) -> bool {
+        let sql = format!("delete from {}{table} where {column} = ?1", self.prefix);
         self.file.raw().execute(&sql, [name]).unwrap() == 1
     }
 }
@@ -62,7 +61,7 @@ impl Backend for ClusterInFile {
     }
 
     async fn delete_row(&self, name: &LeaseName) -> bool {
-        self.delete("leases", name.as_str())
+        self.delete("leases", "name", name.as_str())
     }
 
     fn promises(&self) -> &'static [Need] {
@@ -77,11 +76,11 @@ impl ClusterBackend for ClusterInFile {
     }
 
     async fn delete_node(&self, node: &NodeName) {
-        assert!(self.delete("nodes", node.as_str()));
+        assert!(self.delete("nodes", "name", node.as_str()));
     }
 
     async fn delete_daemon(&self, daemon: &DaemonName) {
-        assert!(self.delete("assignments", daemon.as_str()));
+        assert!(self.delete("assignments", "daemon", daemon.as_str()));
     }
 
     async fn daemon_audit(&self) -> Option<Vec<(String, String, String)>> {

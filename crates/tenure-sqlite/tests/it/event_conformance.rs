@@ -9,7 +9,7 @@ use tenure_conformance::events::UserAppend;
 use tenure_conformance::outbox::AuditLine;
 use tenure_core::StoreError;
 use tenure_core::contract::{AppendError, CheckpointStore, EventStore};
-use tenure_core::event::{Append, AppendAnswer};
+use tenure_core::event::{Append, AppendAnswer, Position};
 use tenure_sqlite::Events;
 
 use crate::backend::SqliteFile;
@@ -38,6 +38,11 @@ impl EventBackend for SqliteFile {
 
     async fn subscription_audit(&self) -> Option<Vec<AuditLine>> {
         Some(audit_of(self, "subscription %"))
+    }
+
+    async fn damage(&self, position: Position) -> bool {
+        let sql = "update tenure_events set event_id = 'no id' where position = ?1";
+        self.raw().execute(sql, [position.0]).unwrap() == 1
     }
 }
 
@@ -97,6 +102,10 @@ mod with_sqlx {
 
         async fn subscription_audit(&self) -> Option<Vec<AuditLine>> {
             self.0.subscription_audit().await
+        }
+
+        async fn damage(&self, position: Position) -> bool {
+            self.0.damage(position).await
         }
     }
 

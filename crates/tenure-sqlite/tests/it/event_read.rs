@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tenure_core::contract::{EventStore, Wakeup};
-use tenure_core::event::{Position, Recorded, Snapshot, Version};
+use tenure_core::event::{Position, Recorded, Snapshot, StreamRead, Version};
 use tenure_core::outbox::Body;
 use tenure_sqlite::{SqliteOptions, SqliteStore};
 use tokio::time::timeout;
@@ -58,10 +58,41 @@ async fn a_row_that_nobody_of_us_wrote_is_named_by_its_position() {
     let file = SqliteFile::start().await;
     let store = file.connect().await;
     first(append(&store, &at("a", 0, &[1, 2])).await);
-    file.raw().execute("update tenure_events set headers = '[' where position = 2", []).unwrap();
-    let error = store.read_all(Position(0), 10).await.unwrap_err().to_string();
-    assert!(error.contains("event 2") && error.contains("headers"), "{error}");
-    assert_eq!(store.read_all(Position(0), 1).await.unwrap().events.len(), 1);
+    first(append(&store, &at("b", 0, &[3])).await);
+    for (damage, stream_left, part) in [
+        ("event_id = 'no id'", true, "event_id"),
+        ("type = ''", true, "type"),
+        ("type = cast(x'ff' as text)", true, "utf-8"),
+        ("headers = '['", true, "headers"),
+        ("schema_version = -1", true, "schema_version"),
+        ("schema_version = 0", true, "schema"),
+        ("message_id = 'no id'", true, "message_id"),
+        ("payload = null", true, "payload"),
+        ("payload_bytes = x'00'", true, "payload"),
+        ("version = -2", true, "version is -2"),
+        ("stream = ''", false, "stream"),
+    ] {
+        let mut connection = file.raw();
+        let transaction = connection.transaction().unwrap();
+        transaction.execute_batch("create temp table kept as select * from tenure_events").unwrap();
+        transaction.commit().unwrap();
+        connection.execute(&format!("update tenure_events set {damage} where position = 2"), []).unwrap();
+        let page = store.read_all(Position(0), 10).await.unwrap();
+        assert_eq!(numbers(&page.events), [1, 3], "{damage}");
+        let [row] = &page.unreadable[..] else { panic!("{damage}: {:?}", page.unreadable) };
+        assert_eq!((row.position, row.stream.is_some()), (Position(2), stream_left), "{damage}");
+        assert!(row.reason.to_lowercase().contains(part), "{damage}: {}", row.reason);
+        if stream_left {
+            let read = StreamRead::backward(stream("a"), 10);
+            let error = store.read_stream(&read).await.unwrap_err().to_string();
+            assert!(error.contains("position 2") && error.to_lowercase().contains(part), "{damage}: {error}");
+        }
+        connection
+            .execute_batch(
+                "delete from tenure_events; insert into tenure_events select * from kept; drop table kept",
+            )
+            .unwrap();
+    }
 }
 
 /// Catalogue 37 and 34: many processes read and write the same streams all the time, and one reads along.

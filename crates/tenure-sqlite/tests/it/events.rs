@@ -79,13 +79,13 @@ pub(crate) fn subscription(name: &str) -> SubscriptionName {
 }
 
 pub(crate) fn step(name: &str, from: i64, to: i64) -> Step {
-    Step { name: subscription(name), from: Position(from), to: Position(to), parked: Vec::new() }
+    Step { name: subscription(name), from: Position(from), rewinds: 0, to: Position(to), parked: Vec::new() }
 }
 
 pub(crate) fn aside(position: i64) -> Aside {
     Aside {
         position: Position(position),
-        stream: stream("s"),
+        stream: Some(stream("s")),
         version: Version(position),
         kind: "Happened".into(),
         reason: format!("no {position}"),

@@ -5,12 +5,14 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use tenure_core::StoreError;
-use tenure_core::contract::{EventStore, Migrated, Schema};
+use tenure_core::contract::{CheckpointStore, EventStore, Migrated, Schema};
 use tenure_core::event::Position;
 use tenure_core::naming::{Identifier, Naming};
+use tenure_core::subscription::{Advance, Checkpoint, SubscriptionName};
 use tenure_sqlite::{SqliteOptions, SqliteStore};
 
 use crate::backend::{SqliteFile, take};
+use crate::events::step;
 
 /// The schema's version that this program makes.
 const NEWEST: u32 = 5;
@@ -217,6 +219,24 @@ async fn a_schema_of_the_third_version_is_brought_up_with_what_is_in_it() {
     assert_eq!(file.raw().query_row(kept, [], |row| row.get::<_, i64>(0)).unwrap(), 7);
     let look = tenure_core::contract::ClusterStore::look(&store).await.unwrap();
     assert_eq!((look.revision.0, look.nodes.len()), (0, 0));
+}
+
+/// A checkpoint that was there before rewinds were counted has none, and counts from then on.
+#[tokio::test]
+async fn a_schema_of_the_third_version_is_brought_up_with_its_checkpoints() {
+    let file = SqliteFile::nothing_yet();
+    version_before(&file, "-- 0004");
+    let store = file.connect().await;
+    file.raw().execute("insert into tenure_checkpoints values ('a', 7, 1)", []).unwrap();
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 3, to: NEWEST });
+    store.verify_schema().await.unwrap();
+    let name = SubscriptionName::new("a").unwrap();
+    let there = store.checkpoint(&name).await.unwrap();
+    assert_eq!(there, Checkpoint { position: Position(7), rewinds: 0 });
+    assert_eq!(store.advance(None, &step("a", 7, 8)).await.unwrap(), Advance::Advanced);
+    store.rewind(&name, Position(8), "op").await.unwrap();
+    assert_eq!(store.checkpoint(&name).await.unwrap(), Checkpoint { position: Position(8), rewinds: 1 });
+    assert_eq!(store.advance(None, &step("a", 8, 9)).await.unwrap(), Advance::Moved { at: Position(8) });
 }
 
 /// Of the first version, a table of the second is not missed, but one of its own is.

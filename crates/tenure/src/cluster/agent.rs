@@ -8,6 +8,8 @@ use tenure_core::cluster::DaemonName;
 use tenure_core::id::NodeName;
 use tenure_core::lease::Fence;
 
+use crate::lease::Lease;
+use crate::mandate::Mandate;
 use crate::stop::Stop;
 
 /// Why an agent could not go on.
@@ -36,6 +38,22 @@ pub struct Duty {
     pub stop: Stop,
     /// Given when its right is over: it must do nothing more at all. Another node may start it.
     pub lost: Stop,
+    /// The lease behind it: the node's, or the singleton's own.
+    pub(super) seat: Lease,
+}
+
+impl Duty {
+    /// Whether the right may be believed in, judged by the clock. A process that was paused acts when it wakes, before
+    /// anyone could have given it a signal: ask before what must not happen twice and carries no fence.
+    pub fn is_alive(&self) -> bool {
+        !self.lost.is_stopped() && self.seat.check_alive()
+    }
+
+    /// The right as relays, subscriptions and sweepers take it.
+    pub fn mandate(&self) -> Mandate {
+        let seat = self.seat.clone();
+        Mandate::new(self.fence.clone(), self.lost.clone()).trusted_while(move || seat.check_alive())
+    }
 }
 
 /// An agent that is a function.

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tenure_core::cluster::{
-    ClusterSettings, DaemonName, DaemonSpec, Group, LEADER_LEASE, Labels, MemberError, node_lease,
+    Answer, ClusterSettings, DaemonName, DaemonSpec, Group, LEADER_LEASE, Labels, MemberError, Order,
+    node_lease,
 };
 use tenure_core::contract::{ClusterStore, LeaseStore};
 use tenure_core::id::Node;
@@ -17,7 +18,7 @@ use super::agent::Agent;
 use super::observer::Observers;
 use super::shards::shard_name;
 use super::status::Gauge;
-use super::{Cluster, ClusterError, Inner, Shared, live};
+use super::{Cluster, ClusterError, Inner, Life, Shared};
 use crate::lease::{Acquired, Lease, Leases};
 use crate::stop::Stop;
 
@@ -26,12 +27,15 @@ const NAME_GRACE: Duration = Duration::from_secs(1);
 /// How often it is asked meanwhile.
 const NAME_AGAIN: Duration = Duration::from_millis(200);
 
+/// How many daemons and shards one node may bring along; others are declared by [`Cluster::declare`].
+const SPECS_MAX: usize = 10_000;
+
 /// A node that has not joined yet.
 #[derive(Debug)]
 pub struct ClusterBuilder {
     leases: Leases,
     election: Option<Leases>,
-    inner: Inner,
+    pub(super) inner: Inner,
 }
 
 impl Cluster {
@@ -58,6 +62,7 @@ impl Cluster {
                 wakes: AtomicBool::new(false),
                 leader_in_motion: AtomicBool::new(false),
                 gauge: Gauge::default(),
+                declared: AtomicBool::new(false),
             },
         }
     }
@@ -159,6 +164,7 @@ impl ClusterBuilder {
         let Self { leases, election, inner } = self;
         inner.settings.validate()?;
         inner.member(Term::FIRST, false).check()?;
+        check_specs(&inner.specs)?;
         let seat = leases.lease(node_lease(&inner.node.name)?.as_str(), inner.settings.membership())?;
         let elections = election.unwrap_or_else(|| leases.clone());
         let election = match inner.leads {
@@ -166,24 +172,75 @@ impl ClusterBuilder {
             false => None,
         };
         let fence = join(&inner, &seat).await?;
-        let (inner, stop) = (Arc::new(inner), Stop::new());
-        let life = live(inner.clone(), leases.clone(), seat, fence, election, stop.clone());
-        let tasks = std::sync::Mutex::new(Some(tokio::spawn(life)));
-        Ok(Cluster { shared: Arc::new(Shared { inner, leases, stop, tasks }) })
+        if let Err(error) = register(&inner, &fence).await {
+            // Stop acting first, then release: nothing has begun.
+            let _ = seat.release().await;
+            return Err(error);
+        }
+        let (inner, stop, gone) = (Arc::new(inner), Stop::new(), Stop::new());
+        let life = Life { inner: inner.clone(), leases: leases.clone(), seat, election, stop: stop.clone() };
+        // In a task of its own, so that whoever waits for the end hears of a panic too.
+        let (task, told) = (tokio::spawn(life.live(fence)), gone.clone());
+        tokio::spawn(async move {
+            if let Err(error) = task.await {
+                tracing::error!(%error, "the node ended without leaving");
+            }
+            told.stop();
+        });
+        let singletons = std::sync::Mutex::default();
+        Ok(Cluster { shared: Arc::new(Shared { inner, leases, stop, gone, singletons }) })
+    }
+}
+
+/// Registers for the first time. What waiting cannot mend (missing rights, a refusal) is an error at once; a store that is
+/// away is ridden out in office.
+async fn register(inner: &Inner, fence: &Fence) -> Result<(), ClusterError> {
+    let order = Order::Register {
+        fence: fence.clone(),
+        member: Box::new(inner.member(fence.term, false)),
+        declares: inner.specs.clone(),
+        deadlines: inner.settings.deadlines(),
+    };
+    match inner.store.apply(&order).await {
+        Ok(Answer::Done(_)) => {
+            inner.declared.store(true, Ordering::Relaxed);
+            Ok(())
+        }
+        Ok(Answer::Refused(refusal)) => Err(refusal.into()),
+        // Lost in this very moment: it is noticed in office.
+        Ok(Answer::Fenced(_)) => Ok(()),
+        Err(error) if error.is_transient() => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What one node brings along is declared in one order, and each daemon once.
+fn check_specs(specs: &[DaemonSpec]) -> Result<(), ClusterError> {
+    if specs.len() > SPECS_MAX {
+        let too_many = MemberError::TooMany { what: "daemons", count: specs.len(), limit: SPECS_MAX };
+        return Err(too_many.into());
+    }
+    let mut names: Vec<_> = specs.iter().map(|spec| &spec.name).collect();
+    names.sort();
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(ClusterError::Twice(pair[0].to_string())),
+        None => Ok(()),
     }
 }
 
 /// Takes the node's lease; an error when another process of this name lives.
 async fn join(inner: &Inner, seat: &Lease) -> Result<Fence, ClusterError> {
     let patience = inner.settings.node_ttl + NAME_GRACE;
-    let waited = tokio::time::Instant::now();
-    let mut first = None;
+    let (mut first, mut waited) = (None, tokio::time::Instant::now());
     loop {
         match seat.acquire().await? {
             Acquired::Granted(fence) => return Ok(fence),
             Acquired::Held(holder) => {
-                first.get_or_insert(holder.term);
-                if waited.elapsed() >= patience && first == Some(holder.term) {
+                if first != Some(holder.term) {
+                    // Someone else has come: it gets as long as the one before.
+                    (first, waited) = (Some(holder.term), tokio::time::Instant::now());
+                }
+                if waited.elapsed() >= patience {
                     let (name, machine) = (inner.node.name.clone(), holder.node.machine);
                     return Err(ClusterError::NameTaken { name, machine, pid: holder.node.pid });
                 }

@@ -69,15 +69,15 @@ async fn bury(inner: Arc<Inner>, leases: Leases, node: NodeName, term: Term, giv
     };
     match lease.acquire_when_free(&given_up).await {
         Ok(Some(fence)) => {
+            // One that has left gives its lease back too.
+            let there = inner.store.look().await.ok();
+            match there.is_some_and(|look| look.node(&node).is_some_and(|known| known.member.term == term)) {
+                true => tracing::warn!(%node, %term, "a node is gone"),
+                false => tracing::debug!(%node, %term, "a node has left"),
+            }
             if let Err(error) = lease.release().await {
                 tracing::warn!(%fence, %error, "the lease of a dead node was not given back; its ttl will end it");
             }
-            // One that has left took its row along: that was told already.
-            let look = inner.store.look().await;
-            if look.is_ok_and(|look| look.node(&node).is_none_or(|known| known.member.term != term)) {
-                return;
-            }
-            tracing::warn!(%node, %term, "a node is gone");
             inner.nudge.notify_one();
             // Whoever leads is to see it now, and not at its next look.
             if let Err(error) = inner.store.wake().await {

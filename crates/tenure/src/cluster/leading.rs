@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tenure_core::StoreError;
-use tenure_core::cluster::{Answer, Coordinator, Daemon, Order, PAGE};
+use tenure_core::cluster::{Answer, Coordinator, Daemon, Order, PAGE, Wanted};
 use tenure_core::lease::{Fence, Fenced, Loss};
 use tenure_core::time::Clock;
 use tokio::sync::mpsc;
@@ -25,7 +25,7 @@ const BUSY: Duration = Duration::from_millis(20);
 const IDLE: Duration = Duration::from_secs(1);
 
 enum Event {
-    Read(Result<Vec<Daemon>, StoreError>),
+    Read(Wanted, Result<Vec<Daemon>, StoreError>),
     Answered(Box<Order>, Result<Answer, StoreError>),
 }
 
@@ -43,7 +43,13 @@ pub(super) async fn stand(inner: Arc<Inner>, lease: Lease, stop: Stop) {
             }
         };
         let resigned = Stop::new();
-        inner.leads(Some(Leadership { fence: fence.clone(), lost: lease.lost(), resign: resigned.clone() }));
+        let leadership = Leadership {
+            fence: fence.clone(),
+            lost: lease.lost(),
+            resign: resigned.clone(),
+            seat: lease.clone(),
+        };
+        inner.leads(Some(leadership));
         inner.observers.tell(&ClusterEvent::Elected { fence: fence.clone() });
         tracing::info!(%fence, "this node leads");
         let ended = lead(&inner, &lease, &fence, &resigned, &stop).await;
@@ -57,14 +63,17 @@ pub(super) async fn stand(inner: Arc<Inner>, lease: Lease, stop: Stop) {
             }
         };
         tracing::info!(%fence, reason, "this node does not lead any more");
-        // Stop acting first, then release.
+        // Stop acting first, and say so, then release.
+        inner.observers.tell(&ClusterEvent::Lost { fence: fence.clone(), reason });
+        let asked_to = lease.loss() == Some(Loss::Revoked);
         if let Err(error) = lease.release().await {
             tracing::warn!(%fence, %error, "the leader's lease was not given back; its ttl will end it");
         }
-        inner.observers.tell(&ClusterEvent::Lost { fence, reason });
         match ended {
             Ended::Stopped => return,
+            // Others look less often than this node would stand again.
             Ended::Resigned => pause(&stop, AFTER_RESIGNED).await,
+            Ended::Lost if asked_to => pause(&stop, AFTER_RESIGNED).await,
             Ended::Lost => pause(&stop, AFTER_DEPOSED).await,
         }
     }
@@ -88,14 +97,17 @@ async fn lead(inner: &Arc<Inner>, lease: &Lease, fence: &Fence, resigned: &Stop,
     let mut looks = inner.look.subscribe();
     let mut coordinator = Coordinator::new(inner.settings.clone(), SteadyClock.now());
     let (events, mut inbox) = mpsc::unbounded_channel();
-    let mut reading = false;
+    let (mut reading, mut read_at) = (false, SteadyClock.now());
     inner.nudge.notify_one();
     loop {
         let now = SteadyClock.now();
-        if let Some(after) = coordinator.wants().filter(|_| !reading) {
+        if let Some(wanted) = coordinator.wants().filter(|_| !reading && now >= read_at) {
             reading = true;
             let (store, events) = (inner.store.clone(), events.clone());
-            tokio::spawn(async move { events.send(Event::Read(store.daemons_after(&after, PAGE).await)) });
+            tokio::spawn(async move {
+                let page = store.daemons_after(&wanted.after, PAGE).await;
+                events.send(Event::Read(wanted, page))
+            });
         }
         if let Some(order) = coordinator.next_order(fence, now).filter(|_| !lost.is_stopped()) {
             let (store, events) = (inner.store.clone(), events.clone());
@@ -112,18 +124,22 @@ async fn lead(inner: &Arc<Inner>, lease: &Lease, fence: &Fence, resigned: &Stop,
             () = resigned.stopped() => return Ended::Resigned,
             () = stop.stopped() => return Ended::Stopped,
             Some(event) = inbox.recv() => match event {
-                Event::Read(Ok(page)) => {
+                Event::Read(wanted, Ok(page)) => {
                     reading = false;
-                    coordinator.read(page);
+                    coordinator.read(&wanted, page);
+                    declare_missing(inner, &coordinator);
                 }
-                Event::Read(Err(error)) => {
-                    reading = false;
+                Event::Read(_, Err(error)) => {
+                    (reading, read_at) = (false, SteadyClock.now().after(IDLE));
                     inner.trouble("read the daemons", &error);
-                    tokio::time::sleep(BUSY * 10).await;
                 }
                 Event::Answered(order, answer) => {
                     if let Err(error) = &answer {
                         inner.trouble("place daemons", error);
+                        if !error.is_transient() {
+                            // It would go on failing, and nobody else would lead.
+                            return Ended::Resigned;
+                        }
                     }
                     say_refusals(answer.as_ref().ok());
                     if !coordinator.answered(&order, answer.as_ref().ok(), SteadyClock.now()) {
@@ -143,6 +159,22 @@ async fn lead(inner: &Arc<Inner>, lease: &Lease, fence: &Fence, resigned: &Stop,
         }
         lease.progress();
     }
+}
+
+/// Parts whose rows somebody deleted are declared again, or what is in them would be left to nobody.
+fn declare_missing(inner: &Arc<Inner>, coordinator: &Coordinator) {
+    let missing: Vec<_> = coordinator.missing(&inner.specs).into_iter().cloned().collect();
+    if missing.is_empty() || !inner.declared.load(Ordering::Relaxed) {
+        return;
+    }
+    tracing::warn!(first = %missing[0].name, count = missing.len(), "parts have no rows; they are declared again");
+    let order = Order::Declare { specs: missing, deadlines: inner.settings.deadlines() };
+    let inner = inner.clone();
+    tokio::spawn(async move {
+        if let Err(error) = inner.store.apply(&order).await {
+            inner.trouble("declare parts again", &error);
+        }
+    });
 }
 
 fn say_refusals(answer: Option<&Answer>) {

@@ -36,6 +36,7 @@
 //! | `singleton` | work that one copy does at a time, under a lease of its own |
 //! | `shards` | a thing divided among daemons: from an entity to its shard and to the node |
 //! | `status` | what a node tells of itself |
+//! | `work` | Tenure's own work as daemons: the parts of an outbox, subscriptions, retention |
 
 mod agent;
 mod builder;
@@ -47,10 +48,12 @@ mod office;
 mod shards;
 mod singleton;
 mod status;
+mod work;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tenure_core::StoreError;
 use tenure_core::cluster::{
@@ -62,7 +65,6 @@ use tenure_core::id::{NameError, Node, NodeName};
 use tenure_core::lease::{Fence, SettingsError, Term};
 use tenure_core::time::StoreTime;
 use tokio::sync::{Notify, mpsc, watch};
-use tokio::task::JoinHandle;
 
 pub use self::agent::{Agent, AgentError, Duty, agent};
 pub use self::builder::ClusterBuilder;
@@ -73,6 +75,7 @@ pub use self::shards::{Shards, shard_of};
 pub use self::singleton::{Singleton, SingletonSettings};
 pub use self::status::ClusterStatus;
 use self::status::Gauge;
+pub use self::work::OutboxParts;
 use crate::error::LeaseError;
 use crate::lease::{Lease, Leases};
 use crate::stop::Stop;
@@ -90,6 +93,9 @@ pub enum ClusterError {
     /// What the node or a daemon says of itself was refused.
     #[error(transparent)]
     Member(#[from] MemberError),
+    /// An outbox cannot be divided so.
+    #[error("{0}")]
+    Parts(String),
     /// Two agents for one daemon.
     #[error("daemon {0} is registered twice on this node; give each agent a name of its own")]
     Twice(String),
@@ -128,7 +134,9 @@ struct Shared {
     inner: Arc<Inner>,
     leases: Leases,
     stop: Stop,
-    tasks: Mutex<Option<JoinHandle<()>>>,
+    /// Given when the node is gone.
+    gone: Stop,
+    singletons: Mutex<Vec<Stop>>,
 }
 
 /// The right to lead, for as long as it lasts.
@@ -139,6 +147,14 @@ pub struct Leadership {
     /// Given when this node does not lead any more, at the latest when its trust ends.
     pub lost: Stop,
     resign: Stop,
+    seat: Lease,
+}
+
+impl Leadership {
+    /// Whether it may be believed in, judged by the clock: a process that was paused asks before it acts.
+    pub fn is_alive(&self) -> bool {
+        !self.lost.is_stopped() && self.seat.fence().as_ref() == Some(&self.fence)
+    }
 }
 
 /// What all tasks of a node share.
@@ -163,6 +179,8 @@ pub(crate) struct Inner {
     wakes: AtomicBool,
     leader_in_motion: AtomicBool,
     gauge: Gauge,
+    /// It has said once which daemons it brings along.
+    declared: AtomicBool,
 }
 
 impl Inner {
@@ -229,16 +247,17 @@ impl Cluster {
     /// The right to lead, while this node has it.
     pub fn leadership(&self) -> Option<Leadership> {
         let leadership = self.shared.inner.leadership.borrow().clone();
-        leadership.filter(|leadership| !leadership.lost.is_stopped())
+        leadership.filter(Leadership::is_alive)
     }
 
-    /// Waits until this node leads.
+    /// Waits until this node leads; `None` when it is told to leave first.
     pub async fn elected(&self) -> Option<Leadership> {
         let mut changes = self.shared.inner.leadership.subscribe();
-        let leads = |leadership: &Option<Leadership>| {
-            leadership.as_ref().is_some_and(|leadership| !leadership.lost.is_stopped())
-        };
-        changes.wait_for(leads).await.ok()?.clone()
+        let leads = |leadership: &Option<Leadership>| leadership.as_ref().is_some_and(Leadership::is_alive);
+        tokio::select! {
+            () = self.shared.stop.stopped() => None,
+            elected = changes.wait_for(leads) => elected.ok()?.clone(),
+        }
     }
 
     /// Gives up the lead, if this node has it, and lets others go first. False when it does not lead.
@@ -284,7 +303,7 @@ impl Cluster {
     pub async fn retire(&self, daemons: Vec<DaemonName>) -> Result<(), ClusterError> {
         let deadlines = self.shared.inner.settings.deadlines();
         for some in daemons.chunks(1000) {
-            self.apply(&Order::Retire { daemons: some.to_vec(), deadlines }).await?;
+            self.apply(&Order::Retire { daemons: some.to_vec(), by: None, deadlines }).await?;
         }
         Ok(())
     }
@@ -324,7 +343,12 @@ impl Cluster {
         agent: impl Agent,
         settings: SingletonSettings,
     ) -> Result<Singleton, ClusterError> {
-        Singleton::start(&self.shared.leases, name, Arc::new(agent), settings, &self.shared.stop)
+        let singleton =
+            Singleton::start(&self.shared.leases, name, Arc::new(agent), settings, &self.shared.stop)?;
+        let mut all = self.shared.singletons.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|gone| !gone.is_stopped());
+        all.push(singleton.gone());
+        Ok(singleton)
     }
 
     /// Where the parts of something are that was given to [`ClusterBuilder::shards`].
@@ -332,14 +356,14 @@ impl Cluster {
         Shards::new(self.shared.inner.clone(), kind, count)
     }
 
-    /// Leaves: what runs here is handed over and stopped, then the node is gone. Returns when it is.
+    /// Leaves: what runs here is handed over and stopped, then the node is gone. Returns when it is, whoever else asked for
+    /// it too; a daemon that blocks its thread and cannot be cut off makes it wait.
     pub async fn stop(&self) {
         self.shared.stop.stop();
-        let tasks = self.shared.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(tasks) = tasks
-            && let Err(error) = tasks.await
-        {
-            tracing::error!(%error, "the node ended without leaving");
+        self.shared.gone.stopped().await;
+        let singletons = self.shared.singletons.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for gone in singletons {
+            gone.stopped().await;
         }
     }
 }
@@ -350,49 +374,81 @@ impl Drop for Shared {
     }
 }
 
-/// The node's life: in office, out of it, in again, until it leaves.
-async fn live(
+/// How long to wait before an attempt to join again is made again; doubles up to [`REJOIN_MAX`].
+const REJOIN: Duration = Duration::from_millis(500);
+const REJOIN_MAX: Duration = Duration::from_secs(30);
+
+/// What a node's life needs.
+struct Life {
     inner: Arc<Inner>,
     leases: Leases,
     seat: Lease,
-    first: Fence,
     election: Option<Lease>,
     stop: Stop,
-) {
-    // Leading and watching end after the daemons have left: the leader moves its own ones too.
-    let last = Stop::new();
-    let watching = tokio::spawn(burial::watch(inner.clone(), leases, last.child()));
-    let listening = tokio::spawn(listener::listen(inner.clone(), last.child()));
-    let standing = election.map(|lease| tokio::spawn(leading::stand(inner.clone(), lease, last.child())));
-    let mut fence = Some(first);
-    while let Some(present) = fence.take() {
-        match Office::new(inner.clone(), seat.clone(), present.clone()).run(&stop).await {
-            Ended::Left => {
-                last.stop();
-                if let Some(standing) = standing {
-                    let _ = standing.await;
+}
+
+impl Life {
+    /// In office, out of it, in again, until it leaves.
+    async fn live(self, first: Fence) {
+        let mut fence = Some(first);
+        while let Some(present) = fence.take() {
+            match self.serve(&present).await {
+                Ended::Left => {
+                    depart(&self.inner, &self.seat, present).await;
+                    break;
                 }
-                depart(&inner, &seat, present).await;
-                break;
+                Ended::Lost => {
+                    let reason =
+                        self.seat.loss().map_or_else(|| "it is over".to_owned(), |loss| loss.to_string());
+                    tracing::warn!(%reason, "this node's lease is lost: its daemons have stopped; it joins again");
+                    self.inner.gauge.trouble(Some(format!("the node's lease was lost: {reason}")));
+                }
             }
-            Ended::Lost => {
-                let reason = seat.loss().map_or_else(|| "it is over".to_owned(), |loss| loss.to_string());
-                tracing::warn!(%reason, "this node's lease is lost: its daemons have stopped; it joins again");
-                inner.gauge.trouble(Some(format!("the node's lease was lost: {reason}")));
+            fence = self.rejoin().await;
+        }
+        self.inner.wakes.store(false, Ordering::Relaxed);
+    }
+
+    /// One time in office. Leading, watching and listening belong to it: a leader that does not see the cluster must not
+    /// lead it. They end after the daemons, for a leader that leaves moves its own ones too.
+    async fn serve(&self, fence: &Fence) -> Ended {
+        let last = Stop::new();
+        let mut beside = vec![
+            tokio::spawn(burial::watch(self.inner.clone(), self.leases.clone(), last.child())),
+            tokio::spawn(listener::listen(self.inner.clone(), last.child())),
+        ];
+        if let Some(lease) = &self.election {
+            let stand = leading::stand(self.inner.clone(), lease.clone(), last.child());
+            beside.push(tokio::spawn(stand));
+        }
+        let office = Office::new(self.inner.clone(), self.seat.clone(), fence.clone(), last.clone());
+        let ended = office.run(&self.stop).await;
+        last.stop();
+        for task in beside {
+            if let Err(error) = task.await {
+                tracing::error!(%error, "a part of the node ended without being told");
             }
         }
-        fence = match seat.acquire_when_free(&stop).await {
-            Ok(fence) => fence,
-            Err(error) => {
-                tracing::error!(%error, "this node cannot join again");
-                inner.gauge.trouble(Some(error.to_string()));
-                None
-            }
-        };
+        ended
     }
-    last.stop();
-    let _ = watching.await;
-    let _ = listening.await;
+
+    /// Waits for the node's lease, whatever goes wrong, until it is to leave.
+    async fn rejoin(&self) -> Option<Fence> {
+        let mut pause = REJOIN;
+        loop {
+            match self.seat.acquire_when_free(&self.stop).await {
+                Ok(fence) => return fence,
+                Err(error) => {
+                    tracing::error!(%error, "this node cannot join again; it goes on trying");
+                    self.inner.gauge.trouble(Some(error.to_string()));
+                }
+            }
+            tokio::select! {
+                () = self.stop.stopped() => return None,
+                () = tokio::time::sleep(pause) => pause = (pause * 2).min(REJOIN_MAX),
+            }
+        }
+    }
 }
 
 async fn depart(inner: &Inner, seat: &Lease, fence: Fence) {
@@ -403,5 +459,4 @@ async fn depart(inner: &Inner, seat: &Lease, fence: Fence) {
     if let Err(error) = seat.release().await {
         tracing::warn!(%error, "this node's lease was not given back; its ttl will end it");
     }
-    inner.wakes.store(false, Ordering::Relaxed);
 }

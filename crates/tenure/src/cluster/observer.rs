@@ -34,6 +34,8 @@ pub enum ClusterEvent {
         /// Under which term.
         term: Term,
     },
+    /// Nobody leads.
+    Leaderless,
     /// A node has joined.
     Registered {
         /// Who, and what it can do.
@@ -125,8 +127,11 @@ impl Observers {
             self.tell(&ClusterEvent::Registered { member: Box::new(member.clone()) });
         }
         let leader = look.leads().map(|(node, term)| (node.clone(), term));
-        if let Some((node, term)) = leader.clone().filter(|_| leader != seen.leader) {
-            self.tell(&ClusterEvent::Leads { node, term });
+        if leader != seen.leader {
+            self.tell(&match leader.clone() {
+                Some((node, term)) => ClusterEvent::Leads { node, term },
+                None => ClusterEvent::Leaderless,
+            });
         }
         (seen.members, seen.leader) = (members, leader);
     }

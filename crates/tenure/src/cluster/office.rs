@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use tenure_core::StoreError;
 use tenure_core::cluster::{
-    Action, Answer, ClusterLook, Daemon, DaemonFilter, DaemonName, End, Host, Order, Revision, Verdict,
+    Action, Answer, ClusterLook, Daemon, DaemonFilter, DaemonName, DaemonSpec, End, Host, Order, Revision,
+    Verdict,
 };
 use tenure_core::lease::{Fence, Fenced, Term};
 use tenure_core::time::{Clock, Monotonic};
@@ -23,10 +24,12 @@ use crate::clock::SteadyClock;
 use crate::lease::Lease;
 use crate::stop::Stop;
 
-/// How long a daemon whose right is over has before it is cut off.
-const LOSE_GRACE: Duration = Duration::from_secs(2);
 /// How long a node that leaves waits for the leader to say where its daemons go.
 const LEAVE_WAIT: Duration = Duration::from_secs(3);
+/// How long to wait before rows are read, or a registration is said, again after it went wrong.
+const AGAIN: Duration = Duration::from_secs(1);
+/// How often the rows are read although nothing says that they have changed: someone may have deleted one by hand.
+const READ_EVERY: Duration = Duration::from_secs(30);
 /// How much longer each look waits than the one before while nothing comes of looking.
 const SLOWER: f64 = 1.4;
 
@@ -76,20 +79,28 @@ pub(super) struct Office {
     reading: bool,
     registering: bool,
     registered: bool,
+    register_at: Monotonic,
     /// When the store last took this node's row: a look that was begun before then may not show it.
     registered_at: Monotonic,
     /// The change up to which the rows of this node were read.
     rows_at: Option<Revision>,
+    /// Not before then are they read again after an error; then at the latest.
+    read_at: Monotonic,
+    /// When this node last knew for sure what it is to run: the start of a look whose rows it has.
+    sure_at: Monotonic,
     look_at: Monotonic,
     /// When something last happened that a look is to show.
     hurried_at: Monotonic,
     pause: Duration,
     leaving: bool,
+    /// Given when this office ends: what belongs to it, ends too.
+    last: Stop,
 }
 
 impl Office {
-    pub(super) fn new(inner: Arc<Inner>, lease: Lease, fence: Fence) -> Self {
+    pub(super) fn new(inner: Arc<Inner>, lease: Lease, fence: Fence, last: Stop) -> Self {
         let (events, inbox) = mpsc::unbounded_channel();
+        let now = SteadyClock.now();
         let host = Host::new(inner.node.name.clone(), inner.settings.clone());
         let pause = inner.settings.look_in_motion;
         Self {
@@ -105,12 +116,16 @@ impl Office {
             reading: false,
             registering: false,
             registered: false,
-            registered_at: SteadyClock.now(),
+            register_at: now,
+            registered_at: now,
             rows_at: None,
-            look_at: SteadyClock.now(),
-            hurried_at: SteadyClock.now(),
+            read_at: now,
+            sure_at: now,
+            look_at: now,
+            hurried_at: now,
             pause,
             leaving: false,
+            last,
         }
     }
 
@@ -134,9 +149,23 @@ impl Office {
                 () = tokio::time::sleep(sleep) => {}
             }
             self.lease.progress();
+            self.stop_when_blind(SteadyClock.now());
         }
+        self.last.stop();
         self.out_of_office().await;
         Ended::Lost
+    }
+
+    /// A node that cannot see what it is to run, although its lease is renewed, stops: the leader may have told it to, and
+    /// takes by force what it does not stop in time. It starts again what it is still to run once it sees.
+    fn stop_when_blind(&mut self, now: Monotonic) {
+        if self.sure_at.until(now) < self.inner.settings.drain / 2 || self.host.running().next().is_none() {
+            return;
+        }
+        let blind_for = self.sure_at.until(now);
+        tracing::error!(?blind_for, "this node cannot see what it is to run; it stops its daemons");
+        self.host.out_of_office(now);
+        self.rows_at = None;
     }
 
     /// Everything stops; returns when nothing runs any more.
@@ -189,7 +218,12 @@ impl Office {
     fn read_rows(&mut self) {
         let Some((look, _)) = self.look.as_ref().filter(|_| !self.reading) else { return };
         let Some(own) = look.node(&self.inner.node.name) else { return };
-        if own.member.term != self.fence.term || self.rows_at == Some(own.member.revision) {
+        let (changed, now) = (self.rows_at != Some(own.member.revision), SteadyClock.now());
+        let due = match self.rows_at {
+            Some(_) if changed => true,
+            _ => now >= self.read_at,
+        };
+        if own.member.term != self.fence.term || !due {
             return;
         }
         self.reading = true;
@@ -215,10 +249,17 @@ impl Office {
         let order = Order::Register {
             fence: self.fence.clone(),
             member: Box::new(member),
-            declares: self.inner.specs.clone(),
+            declares: self.specs(),
             deadlines: self.inner.settings.deadlines(),
         };
         self.say(Said::Registered, order);
+    }
+
+    /// What it brings along. The parts of something that is divided are declared once: a node of the former number that
+    /// joins again must not turn the new one back.
+    fn specs(&self) -> Vec<DaemonSpec> {
+        let again = self.inner.declared.load(Ordering::Relaxed);
+        self.inner.specs.iter().filter(|spec| !again || spec.group.is_none()).cloned().collect()
     }
 
     fn leave(&mut self) {
@@ -263,9 +304,10 @@ impl Office {
                 tracing::warn!(%daemon, %generation, "a daemon's right to run here is over");
                 if let Some(running) = self.running.get(&(daemon, generation)) {
                     running.lost.stop();
-                    let abort = running.abort.clone();
+                    // Others may start it when the margin has passed.
+                    let (abort, margin) = (running.abort.clone(), self.inner.settings.margin);
                     tokio::spawn(async move {
-                        tokio::time::sleep(LOSE_GRACE).await;
+                        tokio::time::sleep(margin).await;
                         abort.abort();
                     });
                 }
@@ -296,6 +338,7 @@ impl Office {
             node: self.inner.node.name.clone(),
             stop: stop.clone(),
             lost: lost.clone(),
+            seat: self.lease.clone(),
         };
         let work = tokio::spawn(async move { agent.run(duty).await });
         let abort = work.abort_handle();
@@ -339,8 +382,13 @@ impl Office {
                     self.pause = self.inner.settings.look_in_motion;
                 }
                 let own = look.node(&self.inner.node.name);
+                // What was read for it is still so.
+                if own.is_some_and(|own| self.rows_at == Some(own.member.revision)) {
+                    self.sure_at = started;
+                }
                 let ours = own.is_some_and(|own| own.member.term == self.fence.term);
-                if self.registered && !ours && !self.registering && started >= self.registered_at {
+                let due = started >= self.registered_at && now >= self.register_at;
+                if self.registered && !ours && !self.registering && due {
                     tracing::warn!(node = %self.inner.node.name, "this node's row has vanished; it registers again");
                     self.register();
                 }
@@ -372,14 +420,19 @@ impl Office {
         match rows {
             Ok(rows) => {
                 self.rows_at = Some(revision);
+                self.read_at = SteadyClock.now().after(READ_EVERY);
                 // The clock of the look that showed the change, counted from its start: a deadline is never later here
                 // than at the leader.
                 let Some((look, started)) = &self.look else { return };
+                self.sure_at = *started;
                 let inner = self.inner.clone();
                 let can_run = |daemon: &DaemonName| inner.agent(daemon).is_some();
                 self.host.assigned(&rows, self.fence.term, look.now, *started, can_run);
             }
-            Err(error) => self.inner.trouble("read its daemons", &error),
+            Err(error) => {
+                (self.rows_at, self.read_at) = (None, SteadyClock.now().after(AGAIN));
+                self.inner.trouble("read its daemons", &error);
+            }
         }
     }
 
@@ -403,6 +456,10 @@ impl Office {
         match said {
             Said::Registered => {
                 self.registering = false;
+                match verdicts {
+                    Some(_) => self.inner.declared.store(true, Ordering::Relaxed),
+                    None => self.register_at = now.after(AGAIN),
+                }
                 // Should it not have taken effect, the next look does not show the row, and it is said again.
                 self.registered = true;
                 self.registered_at = now;

@@ -1,11 +1,12 @@
 //! A thing divided among daemons: from an entity to its shard, and from there to the node that has it.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use tenure_core::cluster::{DaemonFilter, DaemonName, DaemonState, Revision};
+use tenure_core::cluster::{ClusterLook, DaemonFilter, DaemonName, DaemonState, Revision};
 use tenure_core::hash;
 use tenure_core::id::NodeName;
+use tokio::sync::Mutex;
 
 use super::{ClusterError, Inner};
 
@@ -36,6 +37,16 @@ struct Known {
     nodes: BTreeMap<u32, NodeName>,
 }
 
+impl Known {
+    /// The node of a shard, unless it is known to be gone.
+    fn living(&self, shard: u32, look: Option<&ClusterLook>) -> Option<NodeName> {
+        let node = self.nodes.get(&shard)?;
+        let gone =
+            look.is_some_and(|look| look.node(node).is_some_and(|standing| !standing.is_alive(look.now)));
+        (!gone).then(|| node.clone())
+    }
+}
+
 impl Shards {
     pub(super) fn new(inner: Arc<Inner>, kind: &str, count: u32) -> Self {
         Self { inner, kind: kind.to_owned(), count: count.max(1), known: Arc::default() }
@@ -55,22 +66,20 @@ impl Shards {
 
     /// The same by the shard's number.
     pub async fn node_of_shard(&self, shard: u32) -> Result<Option<NodeName>, ClusterError> {
-        let revision = self.inner.look.borrow().as_ref().map(|look| look.revision);
-        {
-            let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            if known.revision.is_some() && known.revision == revision {
-                return Ok(known.nodes.get(&shard).cloned());
-            }
+        let look = self.inner.look.borrow().clone();
+        let revision = look.as_ref().map(|look| look.revision);
+        // One at a time: whoever waited finds what the one before has read.
+        let mut known = self.known.lock().await;
+        if known.revision.is_some() && known.revision == revision {
+            return Ok(known.living(shard, look.as_deref()));
         }
         let rows = self.inner.store.daemons(&DaemonFilter::beginning(format!("{}/", self.kind))).await?;
         let nodes = rows.iter().filter(|row| row.state == DaemonState::Active).filter_map(|row| {
             let (index, count) = shard_of(row.name())?;
             Some((index, row.node()?.clone())).filter(|_| count == self.count)
         });
-        let nodes: BTreeMap<u32, NodeName> = nodes.collect();
-        let found = nodes.get(&shard).cloned();
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Known { revision, nodes };
-        Ok(found)
+        *known = Known { revision, nodes: nodes.collect() };
+        Ok(known.living(shard, look.as_deref()))
     }
 
     /// How many there are.

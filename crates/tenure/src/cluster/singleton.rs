@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use tenure_core::cluster::DaemonName;
 use tenure_core::lease::{Fence, LeaseSettings};
-use tokio::task::JoinHandle;
 
 use super::ClusterError;
 use super::agent::{Agent, Duty};
@@ -45,7 +44,8 @@ impl Default for SingletonSettings {
 pub struct Singleton {
     lease: Lease,
     stop: Stop,
-    task: Option<JoinHandle<()>>,
+    /// Given when nothing of it runs here any more.
+    gone: Stop,
 }
 
 impl Singleton {
@@ -68,7 +68,15 @@ impl Singleton {
             node: leases.node().name.clone(),
             stop: stop.clone(),
         };
-        Ok(Self { lease, stop, task: Some(tokio::spawn(keeper.run())) })
+        let gone = Stop::new();
+        let (task, tell) = (tokio::spawn(keeper.run()), gone.clone());
+        tokio::spawn(async move {
+            if let Err(error) = task.await {
+                tracing::error!(%error, "a singleton's keeper ended without being told");
+            }
+            tell.stop();
+        });
+        Ok(Self { lease, stop, gone })
     }
 
     /// The fence under which it runs here; `None` while it does not.
@@ -77,13 +85,14 @@ impl Singleton {
     }
 
     /// Stops it here and gives the lease back; returns when that is done.
-    pub async fn stop(mut self) {
+    pub async fn stop(self) {
         self.stop.stop();
-        if let Some(task) = self.task.take()
-            && let Err(error) = task.await
-        {
-            tracing::error!(%error, "a singleton's keeper ended without being told");
-        }
+        self.gone.stopped().await;
+    }
+
+    /// Given when nothing of it runs here any more, for good.
+    pub(super) fn gone(&self) -> Stop {
+        self.gone.clone()
     }
 }
 
@@ -143,20 +152,28 @@ impl Keeper {
             node: self.node.clone(),
             stop: stop.clone(),
             lost: lost.clone(),
+            seat: self.lease.clone(),
         };
         let agent = self.agent.clone();
         let mut work = tokio::spawn(async move { agent.run(duty).await });
-        let ended = tokio::select! {
-            ended = &mut work => Some(ended),
-            () = lost.stopped() => None,
-            () = self.stop.stopped() => None,
-        };
-        let told = ended.is_none();
-        let ended = match ended {
-            Some(ended) => Ok(ended),
-            None => {
-                stop.stop();
-                tokio::time::timeout(self.settings.drain, &mut work).await
+        let (mut told, mut is_lost, mut until) = (false, false, None);
+        let ended = loop {
+            tokio::select! {
+                biased;
+                ended = &mut work => break Ok(ended),
+                // Its right is over: another copy starts it when the margin has passed.
+                () = lost.stopped(), if !is_lost => {
+                    (told, is_lost) = (true, true);
+                    until = Some(tokio::time::Instant::now() + self.settings.lease.margin);
+                }
+                () = self.stop.stopped(), if !told => {
+                    told = true;
+                    stop.stop();
+                    until = Some(tokio::time::Instant::now() + self.settings.drain);
+                }
+                () = sleep_until(until) => break Err(()),
+                // Nobody else tells a watchdog that it goes on.
+                () = tokio::time::sleep(self.settings.lease.renew) => self.lease.progress(),
             }
         };
         match ended {
@@ -173,12 +190,19 @@ impl Keeper {
                 tracing::error!(singleton = %self.daemon, %error, "a singleton panicked");
                 !told
             }
-            Err(_) => {
+            Err(()) => {
                 tracing::error!(singleton = %self.daemon, "a singleton has not stopped in time and is cut off");
                 work.abort();
                 let _ = work.await;
                 false
             }
         }
+    }
+}
+
+async fn sleep_until(until: Option<tokio::time::Instant>) {
+    match until {
+        Some(until) => tokio::time::sleep_until(until).await,
+        None => std::future::pending().await,
     }
 }

@@ -17,15 +17,14 @@ use tokio::time::timeout;
 use tracing::Instrument;
 
 use super::Shared;
-use crate::lease::Lease;
+use super::depot::Clearance;
+use crate::mandate::{InAir, Mandate};
 use crate::stop::Stop;
 
 /// After this long a flight lands with what it has, so that outcomes are recorded and others have their turn.
 const LANDS_AFTER: Duration = Duration::from_millis(20);
 /// A batch ends at this size, however few messages it has: many flights hold one each.
 const BATCH_BYTES: usize = 1024 * 1024;
-/// How often it is looked whether everything has landed.
-const EMPTY_EVERY: Duration = Duration::from_millis(20);
 /// How long to wait after a payload could not be loaded.
 const LOAD_AGAIN_AFTER: Duration = Duration::from_millis(200);
 
@@ -33,14 +32,13 @@ const LOAD_AGAIN_AFTER: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub(super) struct Airport {
     pub(super) shared: Arc<Shared>,
-    pub(super) lease: Option<Lease>,
-    pub(super) term: Option<u64>,
+    pub(super) mandate: Option<Mandate>,
     /// No further row is to be delivered.
     pub(super) closing: Stop,
     /// Deliveries whose deadline has passed, and which go on by themselves.
     pub(super) overdue: Arc<AtomicUsize>,
     /// Flights that have not landed.
-    pub(super) in_air: AtomicUsize,
+    pub(super) in_air: Arc<AtomicUsize>,
 }
 
 /// What came of a flight.
@@ -54,27 +52,36 @@ pub(super) struct Landed {
 impl Airport {
     /// Whether another row may be delivered: in any doubt, no.
     fn is_open(&self) -> bool {
-        !self.closing.is_stopped() && self.lease.as_ref().is_none_or(Lease::check_alive)
+        !self.closing.is_stopped() && self.mandate.as_ref().is_none_or(Mandate::is_alive)
     }
 
-    /// Waits until nothing is in the air any more.
-    pub(super) async fn empty(&self) {
-        while self.in_air.load(Ordering::Relaxed) + self.overdue.load(Ordering::Relaxed) > 0 {
-            tokio::time::sleep(EMPTY_EVERY).await;
-        }
+    fn term(&self) -> Option<u64> {
+        self.mandate.as_ref().map(|mandate| mandate.fence().term.get())
+    }
+
+    /// What was begun and has not ended.
+    pub(super) fn in_air(&self) -> InAir {
+        InAir::of([self.in_air.clone(), self.overdue.clone()])
     }
 
     pub(super) async fn fly(&self, flight: Flight) -> Landed {
+        let clearance = match &self.shared.depot {
+            None => Some(Clearance::default()),
+            Some(depot) => depot.clearance(&self.closing).await,
+        };
+        let Some(mut clearance) = clearance else {
+            return Landed { lane: flight.lane, landings: Vec::new(), untried: flight.rows };
+        };
         self.in_air.fetch_add(1, Ordering::Relaxed);
-        let landed = self.fly_there(flight).await;
+        let landed = self.fly_there(flight, &mut clearance).await;
         self.in_air.fetch_sub(1, Ordering::Relaxed);
         landed
     }
 
-    async fn fly_there(&self, flight: Flight) -> Landed {
+    async fn fly_there(&self, flight: Flight, clearance: &mut Clearance) -> Landed {
         let Flight { lane, rows } = flight;
         if self.shared.sink.batch_size() > 1 {
-            return self.fly_as_batches(lane, rows).await;
+            return self.fly_as_batches(lane, rows, clearance).await;
         }
         let began = Instant::now();
         // One row begins when the one before it has ended: the clock is read once for both.
@@ -87,7 +94,7 @@ impl Airport {
             }
             let (id, attempt, forgiven) = (row.id, row.attempts.saturating_add(1), row.forgiven);
             let verdict = match self.ready(row).await {
-                Ready::Message(message) => self.deliver(message).await,
+                Ready::Message(message) => self.deliver(message, clearance).await,
                 Ready::Verdict(verdict) => verdict,
                 Ready::NotNow(row) => {
                     return Landed { lane, landings, untried: std::iter::once(row).chain(rows).collect() };
@@ -97,7 +104,7 @@ impl Airport {
             let ended = Instant::now();
             landings.push(Landing { id, attempt, forgiven, verdict, took: ended - started });
             started = ended;
-            if !goes_on {
+            if !goes_on || clearance.is_spent() {
                 break;
             }
         }
@@ -109,7 +116,12 @@ impl Airport {
         verdict.kind().is_some_and(|kind| self.shared.settings.goes_on(kind))
     }
 
-    async fn fly_as_batches(&self, lane: Option<Arc<str>>, rows: Vec<Stored>) -> Landed {
+    async fn fly_as_batches(
+        &self,
+        lane: Option<Arc<str>>,
+        rows: Vec<Stored>,
+        clearance: &mut Clearance,
+    ) -> Landed {
         let mut landings: Vec<Landing> = Vec::with_capacity(rows.len());
         let mut rows = rows.into_iter().peekable();
         let size = self.shared.sink.batch_size();
@@ -141,8 +153,9 @@ impl Airport {
                     }
                 }
             }
-            let landed = self.deliver_batch(going, lane.is_some()).await;
-            let stopped = landed.iter().any(|landing| !self.goes_on(&landing.verdict)) && lane.is_some();
+            let landed = self.deliver_batch(going, lane.is_some(), clearance).await;
+            let failed = landed.iter().any(|landing| !self.goes_on(&landing.verdict)) && lane.is_some();
+            let stopped = failed || clearance.is_spent();
             landings.extend(landed);
             match stays {
                 Some(Ok(landing)) if !stopped => {
@@ -166,7 +179,12 @@ impl Airport {
         Landed { lane, landings, untried: rows.collect() }
     }
 
-    async fn deliver_batch(&self, going: Vec<(Landing, Message)>, ordered: bool) -> Vec<Landing> {
+    async fn deliver_batch(
+        &self,
+        going: Vec<(Landing, Message)>,
+        ordered: bool,
+        clearance: &mut Clearance,
+    ) -> Vec<Landing> {
         let (mut landings, messages): (Vec<_>, Vec<_>) = going.into_iter().unzip();
         if messages.is_empty() {
             return landings;
@@ -178,7 +196,7 @@ impl Airport {
             true => std::iter::once(verdict).chain(vec![Verdict::Withheld; count - 1]).collect(),
             false => vec![verdict; count],
         };
-        let verdicts: Vec<Verdict> = self.in_time(delivery, instead).await;
+        let verdicts: Vec<Verdict> = self.in_time(delivery, instead, clearance).await;
         let took = started.elapsed();
         for (landing, verdict) in landings.iter_mut().zip(verdicts) {
             (landing.verdict, landing.took) = (verdict, took);
@@ -186,12 +204,12 @@ impl Airport {
         landings
     }
 
-    async fn deliver(&self, message: Message) -> Verdict {
+    async fn deliver(&self, message: Message, clearance: &mut Clearance) -> Verdict {
         let sink: Arc<dyn Sink> = self.shared.sink.clone();
         let span =
             tracing::debug_span!("tenure.outbox.dispatch", id = %message.id, attempt = message.attempt);
         let delivery = async move { sink.deliver(&message).await }.instrument(span);
-        self.in_time(delivery, |verdict| verdict).await
+        self.in_time(delivery, |verdict| verdict, clearance).await
     }
 
     /// Waits for the sink until the deadline; `instead` says what a sink that is late, or panicked, comes to.
@@ -199,6 +217,7 @@ impl Airport {
         &self,
         delivery: impl Future<Output = T> + Send + 'static,
         instead: impl FnOnce(Verdict) -> T,
+        clearance: &mut Clearance,
     ) -> T {
         // A panic costs this attempt, and nothing else: what it left half done is the sink's own.
         let mut guarded = Box::pin(async move {
@@ -219,7 +238,7 @@ impl Airport {
             Ok(Some(answer)) => answer,
             Ok(None) => instead(Verdict::transient("the sink panicked")),
             Err(_) => {
-                let overdue = self.overdue.clone();
+                let (overdue, late) = (self.overdue.clone(), clearance.hand_over());
                 if overdue.fetch_add(1, Ordering::Relaxed) + 1 == self.shared.settings.concurrency {
                     tracing::error!(
                         "as many deliveries as may be under way at once go on past their deadline; nothing more is \
@@ -228,6 +247,7 @@ impl Airport {
                 }
                 tokio::spawn(async move {
                     guarded.await;
+                    drop(late);
                     overdue.fetch_sub(1, Ordering::Relaxed);
                 });
                 let deadline = self.shared.settings.deadline;
@@ -253,7 +273,7 @@ impl Airport {
                 }
             }
         }
-        match decode(row, &self.shared.settings.limits, self.term) {
+        match decode(row, &self.shared.settings.limits, self.term()) {
             Ok(message) => Ready::Message(message),
             Err(poison) => Ready::Verdict(Verdict::Poison { reason: poison.to_string() }),
         }

@@ -31,32 +31,39 @@
 //! | `mod` | [`Relay`]: taking office, and leaving it |
 //! | `office` | one time in office: the loop around the core's [`Drain`](tenure_core::outbox::Drain) |
 //! | `flight` | rows on their way to the sink, one after another, each with its deadline |
-//! | `listener` | hints that something was committed |
-//! | `sweeper` | deleting what is old enough |
+//! | `depot` | what relays of one process share |
 //! | `status` | what the relay tells of itself |
 
+mod depot;
 mod flight;
-mod listener;
 mod office;
 mod status;
-mod sweeper;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::contract::{OutboxStore, Sink};
+use tenure_core::cluster::{Daemon, DaemonFilter, DaemonName};
+use tenure_core::contract::{ClusterStore, OutboxStore, Sink};
 use tenure_core::id::NodeName;
 use tenure_core::lease::{Fence, SettingsError};
-use tenure_core::outbox::{InboxSettings, Recorded, RelaySettings, Retention};
+use tenure_core::outbox::{Recorded, RelaySettings, Retention};
 use tokio::sync::Notify;
 
+pub use self::depot::Depot;
 use self::office::{Ended, Office};
 use self::status::Gauge;
 pub use self::status::{RelayStatus, Role};
 use crate::error::LeaseError;
+use crate::hub::{Bell, Hub};
 use crate::lease::Lease;
+use crate::mandate::{InAir, Left, Mandate};
 use crate::stop::Stop;
+use crate::sweeper::Sweeper;
 
+/// How the names of an outbox's parts begin.
+const PARTS: &str = "outbox/";
+/// How often a relay looks whether parts have stopped.
+const PARTS_AGAIN: Duration = Duration::from_secs(2);
 /// How long a relay that was deposed waits before it stands by again.
 const AFTER_DEPOSED: Duration = Duration::from_millis(200);
 
@@ -70,6 +77,15 @@ pub enum RelayError {
     /// The lease could not be had, and waiting would not mend it.
     #[error(transparent)]
     Lease(#[from] LeaseError),
+    /// Nodes of a cluster drain parts of this outbox.
+    #[error(
+        "{part} is at work: nodes drain parts of this outbox, and each message would be delivered twice. Stop the relays with \
+         --coordination partitioned first, or start this one like them"
+    )]
+    PartsAtWork {
+        /// One of the parts.
+        part: DaemonName,
+    },
     /// The store of the outbox does not know the lease.
     #[error(
         "the store of the outbox refuses {fence}, although the lease is held: it is kept in another store. Take the \
@@ -93,7 +109,9 @@ pub struct Relay {
     shared: Arc<Shared>,
     /// The right to work; without one there is no other relay, or receivers do not mind.
     lease: Option<Lease>,
-    retention: Option<Retention>,
+    sweeper: Option<Sweeper>,
+    /// Where parts of the same outbox would be.
+    parts: Option<Arc<dyn ClusterStore>>,
 }
 
 /// What all parts of a relay share.
@@ -106,6 +124,18 @@ struct Shared {
     gauge: Gauge,
     /// Something was committed in this process.
     nudge: Notify,
+    /// What it shares with other relays of this process.
+    depot: Option<Depot>,
+}
+
+impl Shared {
+    /// What wakes it. One of its own ends with its time in office: who stands by holds no connection for it.
+    fn hub(&self) -> Arc<Hub> {
+        match &self.depot {
+            Some(depot) => depot.hub(),
+            None => Arc::new(Hub::new(Bell::Outbox(self.store.clone()))),
+        }
+    }
 }
 
 impl Relay {
@@ -117,10 +147,20 @@ impl Relay {
         node: NodeName,
         settings: RelaySettings,
     ) -> Result<Self, RelayError> {
+        Self::of(store, sink, node, settings, None)
+    }
+
+    fn of(
+        store: Arc<dyn OutboxStore>,
+        sink: Arc<dyn Sink>,
+        node: NodeName,
+        settings: RelaySettings,
+        depot: Option<Depot>,
+    ) -> Result<Self, RelayError> {
         settings.validate()?;
         let (gauge, nudge) = (Gauge::default(), Notify::new());
-        let shared = Arc::new(Shared { store, sink, node, settings, gauge, nudge });
-        Ok(Self { shared, lease: None, retention: None })
+        let shared = Arc::new(Shared { store, sink, node, settings, gauge, nudge, depot });
+        Ok(Self { shared, lease: None, sweeper: None, parts: None })
     }
 
     /// Works only while it holds `lease` ("exclusive"); until then it reads no rows at all. The lease must be kept in the
@@ -131,14 +171,20 @@ impl Relay {
         self
     }
 
+    /// Does not work while `cluster` has nodes drain parts of the same outbox: each message would be delivered by both. An
+    /// [exclusive](Relay::exclusive) relay waits for them; one without a lease does not start.
+    #[must_use]
+    pub fn not_beside_parts(mut self, cluster: Arc<dyn ClusterStore>) -> Self {
+        self.parts = Some(cluster);
+        self
+    }
+
     /// Deletes what is old enough, while it works.
     ///
     /// Refuses to let inboxes forget a message that this relay may still deliver again.
     pub fn with_retention(mut self, retention: Retention) -> Result<Self, RelayError> {
-        retention.validate()?;
-        let RelaySettings { retry, deadline, .. } = self.shared.settings;
-        retention.inbox.map_or(Ok(()), |keep| InboxSettings { keep, retry, deadline }.validate())?;
-        self.retention = Some(retention);
+        let Shared { store, settings, .. } = &*self.shared;
+        self.sweeper = Some(Sweeper::new(store.clone(), retention, settings)?);
         Ok(self)
     }
 
@@ -149,7 +195,7 @@ impl Relay {
 
     /// What it is doing.
     pub fn status(&self) -> RelayStatus {
-        self.shared.gauge.read()
+        self.shared.gauge.read(self.sweeper.as_ref().map_or(0, Sweeper::swept))
     }
 
     /// Works until `stop` is given; then lets what is under way end, records it, and leaves office.
@@ -158,43 +204,92 @@ impl Relay {
     pub async fn run(&self, stop: &Stop) -> Result<(), RelayError> {
         let ran = match &self.lease {
             None => {
+                if let Some(part) = self.part_at_work().await {
+                    return Err(RelayError::PartsAtWork { part });
+                }
                 self.shared.gauge.role(Role::Alone);
                 self.office(None).run(stop).await;
                 Ok(())
             }
-            Some(lease) => self.run_under(lease, stop).await,
+            Some(lease) => self.run_under_lease(lease, stop).await,
         };
-        self.shared.gauge.role(Role::Stopped);
-        self.shared.sink.flush().await;
+        self.close().await;
         ran?;
         self.shared.sink.gone().map_or(Ok(()), |reason| Err(RelayError::SinkGone { reason }))
     }
 
-    async fn run_under(&self, lease: &Lease, stop: &Stop) -> Result<(), RelayError> {
+    /// Works once, under a right that someone else obtained, instead of a lease of its own: until `stop` is given, the
+    /// mandate is over or the store refuses its fence.
+    ///
+    /// After `stop` what is under way may end, for as long as the settings' `drain` says, and is recorded. When the mandate
+    /// is over, nothing more is delivered or recorded. How it ended also tells what goes on all the same.
+    pub async fn run_under(&self, mandate: &Mandate, stop: &Stop) -> Result<Left, RelayError> {
+        let left = self.serve(mandate, stop).await;
+        self.close().await;
+        self.shared.sink.gone().map_or(Ok(left), |reason| Err(RelayError::SinkGone { reason }))
+    }
+
+    async fn serve(&self, mandate: &Mandate, stop: &Stop) -> Left {
+        let fence = mandate.fence();
+        if self.is_refused(fence).await {
+            tracing::warn!(%fence, "the relay's right was over before it began");
+            return Left::Refused(InAir::nothing());
+        }
+        self.shared.gauge.role(Role::Leading { term: fence.term.get() });
+        tracing::info!(%fence, part = self.shared.settings.part.map(tracing::field::display), "the relay is in office");
+        let (ended, in_air) = self.office(Some(mandate.clone())).run(stop).await;
+        match ended {
+            Ended::Stopped | Ended::Unsettled => in_air.left(),
+            Ended::Lost => Left::Lost(in_air),
+            Ended::Refused => Left::Refused(in_air),
+        }
+    }
+
+    async fn close(&self) {
+        self.shared.gauge.role(Role::Stopped);
+        self.shared.sink.flush().await;
+    }
+
+    async fn run_under_lease(&self, lease: &Lease, stop: &Stop) -> Result<(), RelayError> {
+        let mut told = false;
         loop {
             self.shared.gauge.role(Role::Standby);
             tracing::info!(lease = %lease.name(), "the relay stands by until its lease is free");
             let Some(fence) = lease.acquire_when_free(stop).await? else { return Ok(()) };
             self.check_home(lease, &fence).await?;
+            // With the lease in hand: parts that begin now see it and wait, parts that are at work are seen here.
+            if let Some(part) = self.part_at_work().await {
+                let _ = lease.release().await;
+                self.shared.gauge.trouble(Some(format!("{part} is at work")));
+                if !std::mem::replace(&mut told, true) {
+                    tracing::error!(%part, "parts of this outbox are at work: an exclusive relay waits until all of them have stopped");
+                }
+                tokio::select! {
+                    () = stop.stopped() => return Ok(()),
+                    () = tokio::time::sleep(PARTS_AGAIN) => continue,
+                }
+            }
             self.shared.gauge.role(Role::Leading { term: fence.term.get() });
             tracing::info!(%fence, "the relay is in office");
-            match self.office(Some((lease.clone(), fence.clone()))).run(stop).await {
+            let mandate = Mandate::of_lease(lease.clone(), fence.clone());
+            let (ended, in_air) = self.office(Some(mandate)).run(stop).await;
+            match ended {
                 Ended::Stopped => {
                     if let Err(error) = lease.release().await {
                         tracing::warn!(%fence, %error, "the relay's lease was not given back; its ttl will end it");
                     }
                     return Ok(());
                 }
-                Ended::Unsettled(airport) => {
+                Ended::Unsettled => {
                     // Stop acting first, then release: what is in the air may still act.
                     let lease = lease.clone();
                     tokio::spawn(async move {
-                        airport.empty().await;
+                        in_air.landed().await;
                         lease.release().await
                     });
                     return Ok(());
                 }
-                Ended::Deposed => {
+                Ended::Lost | Ended::Refused => {
                     let cause = lease
                         .loss()
                         .map_or_else(|| "its fence was refused".to_owned(), |loss| loss.to_string());
@@ -209,11 +304,17 @@ impl Relay {
         }
     }
 
+    /// A part of this outbox that some node drains, if there is one. A store that is away is ridden out in office.
+    async fn part_at_work(&self) -> Option<DaemonName> {
+        let rows = self.parts.as_ref()?.daemons(&DaemonFilter::beginning(PARTS)).await.ok()?;
+        let placed = |row: &&Daemon| row.place.is_some() && row.spec.group.is_some();
+        rows.iter().find(placed).map(|row| row.name().clone())
+    }
+
     /// Whether the outbox knows the lease: nothing may be delivered that could never be recorded.
     async fn check_home(&self, lease: &Lease, fence: &Fence) -> Result<(), RelayError> {
-        let answer = self.shared.store.record(Some(fence), &self.shared.node, &[]).await;
-        // A store that is away is ridden out in office; a lease that was lost meanwhile is noticed there.
-        if matches!(answer, Ok(Recorded::Fenced)) && lease.check_alive() {
+        // A lease that was lost meanwhile is noticed in office.
+        if self.is_refused(fence).await && lease.check_alive() {
             // Who asks later gets the same answer; until then others may have it.
             let _ = lease.release().await;
             return Err(RelayError::ForeignLease { fence: fence.clone() });
@@ -221,7 +322,13 @@ impl Relay {
         Ok(())
     }
 
-    fn office(&self, seat: Option<(Lease, Fence)>) -> Office {
-        Office::new(self.shared.clone(), seat, self.retention.clone())
+    /// Whether the store refuses the fence. One that is away is ridden out in office.
+    async fn is_refused(&self, fence: &Fence) -> bool {
+        let answer = self.shared.store.record(Some(fence), &self.shared.node, &[]).await;
+        matches!(answer, Ok(Recorded::Fenced))
+    }
+
+    fn office(&self, mandate: Option<Mandate>) -> Office {
+        Office::new(self.shared.clone(), mandate, self.sweeper.clone())
     }
 }

@@ -8,17 +8,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tenure_core::StoreError;
-use tenure_core::lease::{Fence, Fenced, Loss};
-use tenure_core::outbox::{Drain, Outcome, Pace, Page, Recorded, Retention};
+use tenure_core::lease::Fence;
+use tenure_core::outbox::{Drain, Outcome, Pace, Page, Recorded};
 use tenure_core::time::{Clock, Monotonic};
 use tokio::sync::mpsc;
 
+use super::Shared;
 use super::flight::{Airport, Landed};
-use super::listener::Listener;
-use super::{Shared, sweeper};
 use crate::clock::SteadyClock;
-use crate::lease::Lease;
+use crate::hub::Ear;
+use crate::mandate::{InAir, Mandate};
 use crate::stop::Stop;
+use crate::sweeper::Sweeper;
 
 /// How long to wait after a record that had no answer; doubles up to [`RECORD_AGAIN_MAX`].
 const RECORD_AGAIN: Duration = Duration::from_millis(50);
@@ -27,12 +28,14 @@ const RECORD_AGAIN_MAX: Duration = Duration::from_secs(2);
 /// How a time in office ended.
 #[derive(Debug)]
 pub(super) enum Ended {
-    /// It was asked to, or there is no sink any more. Nothing is under way.
+    /// It was asked to, or there is no sink any more. Nothing is under way but what was given up.
     Stopped,
     /// It was asked to, and not everything that was under way has ended.
-    Unsettled(Arc<Airport>),
-    /// The lease is over.
-    Deposed,
+    Unsettled,
+    /// The mandate is over.
+    Lost,
+    /// The store refused the fence.
+    Refused,
 }
 
 /// What the loop is told.
@@ -41,13 +44,12 @@ pub(super) enum Event {
     Looked(Result<Page, StoreError>, Duration),
     Landed(Landed),
     Recorded(Vec<Outcome>, Result<Recorded, StoreError>),
-    Hint,
 }
 
 pub(super) struct Office {
     shared: Arc<Shared>,
-    seat: Option<(Lease, Fence)>,
-    retention: Option<Retention>,
+    mandate: Option<Mandate>,
+    sweeper: Option<Sweeper>,
     airport: Arc<Airport>,
     drain: Drain,
     pace: Pace,
@@ -60,27 +62,22 @@ pub(super) struct Office {
 }
 
 impl Office {
-    pub(super) fn new(
-        shared: Arc<Shared>,
-        seat: Option<(Lease, Fence)>,
-        retention: Option<Retention>,
-    ) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, mandate: Option<Mandate>, sweeper: Option<Sweeper>) -> Self {
         let now = SteadyClock.now();
         let (events, inbox) = mpsc::unbounded_channel();
         let airport = Arc::new(Airport {
             shared: shared.clone(),
-            lease: seat.as_ref().map(|(lease, _)| lease.clone()),
-            term: seat.as_ref().map(|(_, fence)| fence.term.get()),
+            mandate: mandate.clone(),
             closing: Stop::new(),
             overdue: Arc::new(AtomicUsize::new(0)),
-            in_air: AtomicUsize::new(0),
+            in_air: Arc::new(AtomicUsize::new(0)),
         });
         Self {
             drain: Drain::new(shared.settings.clone()),
             pace: Pace::new(shared.settings.poll_without_wakeup, now),
             shared,
-            seat,
-            retention,
+            mandate,
+            sweeper,
             airport,
             events,
             inbox,
@@ -91,48 +88,46 @@ impl Office {
     }
 
     fn fence(&self) -> Option<Fence> {
-        self.seat.as_ref().map(|(_, fence)| fence.clone())
+        self.mandate.as_ref().map(|mandate| mandate.fence().clone())
     }
 
-    /// Works until `stop` is given or the lease is over.
-    pub(super) async fn run(mut self, stop: &Stop) -> Ended {
-        let lost = self.seat.as_ref().map_or_else(Stop::new, |(lease, _)| lease.lost());
+    /// Works until `stop` is given or the mandate is over. Tells also what goes on.
+    pub(super) async fn run(mut self, stop: &Stop) -> (Ended, InAir) {
+        let lost = self.mandate.as_ref().map_or_else(Stop::new, |mandate| mandate.lost().clone());
         let sweeping = StopOnDrop(Stop::new());
-        if let Some(retention) = self.retention.take() {
-            let sweep = sweeper::sweep(self.shared.clone(), self.fence(), retention, sweeping.0.clone());
-            tokio::spawn(sweep);
+        if let Some(sweeper) = self.sweeper.take() {
+            let (mandate, stop) = (self.mandate.clone(), sweeping.0.clone());
+            tokio::spawn(async move { sweeper.sweep(mandate.as_ref(), &stop).await });
         }
         // Should this future be dropped, nothing new is delivered either.
         let _closing = StopOnDrop(self.airport.closing.clone());
-        let listener = self
-            .shared
-            .settings
-            .wakeup
-            .then(|| Listener::start(self.shared.store.clone(), self.events.clone()));
-        let asked = self.work(stop, &lost, listener.as_ref()).await;
+        let ear = self.shared.settings.wakeup.then(|| Ear::new(self.shared.hub()));
+        let asked = self.work(stop, &lost, ear).await;
         // From here on nothing new is delivered, whatever is still in the air.
         self.airport.closing.stop();
         let settled = asked && self.settle(&lost).await;
         self.shared.gauge.busy(0, 0);
-        match (asked && !self.deposed, settled) {
-            (false, _) => Ended::Deposed,
-            (true, true) => Ended::Stopped,
-            (true, false) => Ended::Unsettled(self.airport.clone()),
-        }
+        let ended = match settled {
+            _ if self.deposed => Ended::Refused,
+            _ if !asked || lost.is_stopped() => Ended::Lost,
+            true => Ended::Stopped,
+            false => Ended::Unsettled,
+        };
+        (ended, self.airport.in_air())
     }
 
     /// True when it was asked to end, false when it is out of office.
-    async fn work(&mut self, stop: &Stop, lost: &Stop, listener: Option<&Listener>) -> bool {
+    async fn work(&mut self, stop: &Stop, lost: &Stop, mut ear: Option<Ear>) -> bool {
         loop {
             let now = SteadyClock.now();
             self.act(now);
-            if let Some(listener) = listener {
-                let poll = match listener.works() {
+            if let Some(ear) = &mut ear {
+                let poll = match ear.works() {
                     true => self.shared.settings.poll,
                     false => self.shared.settings.poll_without_wakeup,
                 };
                 self.pace.set_poll(poll);
-                listener.arm(self.pace.armed());
+                ear.arm(self.pace.armed());
             }
             let sleep = self.sleep(now);
             tokio::select! {
@@ -140,7 +135,8 @@ impl Office {
                 () = lost.stopped() => return false,
                 () = stop.stopped() => return true,
                 event = self.inbox.recv() => self.take_all(event),
-                () = self.shared.nudge.notified() => self.take(Event::Hint),
+                () = self.shared.nudge.notified() => self.hinted(),
+                () = hint(&mut ear) => self.hinted(),
                 () = tokio::time::sleep(sleep) => {}
             }
             if self.deposed {
@@ -150,8 +146,12 @@ impl Office {
                 return true;
             }
             self.shared.gauge.busy(self.drain.held(), self.drain.flights());
-            if let Some((lease, _)) = &self.seat {
-                lease.progress();
+            if let Some(mandate) = &self.mandate {
+                mandate.progress();
+                // The signal may be late. What is not delivered in doubt would be offered again and again.
+                if !mandate.is_alive() {
+                    return false;
+                }
             }
         }
     }
@@ -232,13 +232,14 @@ impl Office {
         }
     }
 
+    fn hinted(&mut self) {
+        self.shared.gauge.hinted();
+        self.pace.hint(SteadyClock.now());
+    }
+
     fn take(&mut self, event: Event) {
         let now = SteadyClock.now();
         match event {
-            Event::Hint => {
-                self.shared.gauge.hinted();
-                self.pace.hint(now);
-            }
             Event::Landed(Landed { lane, landings, untried }) => {
                 self.drain.landed(lane, landings, untried, fastrand::f64);
             }
@@ -277,8 +278,8 @@ impl Office {
         }
         if !self.drain.recorded(outcomes, answer, now) {
             self.deposed = true;
-            if let Some((lease, fence)) = &self.seat {
-                lease.fenced(&Fenced { fence: fence.clone(), loss: Loss::Fenced });
+            if let Some(mandate) = &self.mandate {
+                mandate.refused();
             }
         }
     }
@@ -286,6 +287,14 @@ impl Office {
     fn trouble(&self, what: &str, error: &StoreError) {
         tracing::warn!(%error, "the relay could not {what}; it will try again");
         self.shared.gauge.trouble(Some(error.to_string()));
+    }
+}
+
+/// Waits for a hint of the store, for ever where there are none.
+async fn hint(ear: &mut Option<Ear>) {
+    match ear {
+        Some(ear) => ear.hint().await,
+        None => std::future::pending().await,
     }
 }
 

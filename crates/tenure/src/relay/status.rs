@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
-use tenure_core::outbox::{Kind, Next, Outcome, Swept};
+use tenure_core::outbox::{Kind, Next, Outcome};
 
 /// What a relay is at the moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -17,6 +17,11 @@ pub enum Role {
     Alone,
     /// It waits for its lease, and reads nothing.
     Standby,
+    /// It works on parts of the outbox; other nodes have the others.
+    Parts {
+        /// On how many.
+        parts: u64,
+    },
     /// It works under its lease.
     Leading {
         /// The number of its holding.
@@ -58,6 +63,26 @@ pub struct RelayStatus {
     pub trouble: Option<String>,
 }
 
+impl RelayStatus {
+    /// Adds the numbers of another relay of the same outbox.
+    pub(crate) fn add(&mut self, other: Self) {
+        let Self { delivered, rejected, transient, poison, dead, held, in_flight, .. } = other;
+        let Self { looks, looks_with_rows, hints, swept, trouble, .. } = other;
+        self.delivered += delivered;
+        self.rejected += rejected;
+        self.transient += transient;
+        self.poison += poison;
+        self.dead += dead;
+        self.held += held;
+        self.in_flight += in_flight;
+        self.looks += looks;
+        self.looks_with_rows += looks_with_rows;
+        self.hints += hints;
+        self.swept += swept;
+        self.trouble = trouble.or_else(|| self.trouble.take());
+    }
+}
+
 /// The counters.
 #[derive(Debug, Default)]
 pub(super) struct Gauge {
@@ -70,7 +95,6 @@ pub(super) struct Gauge {
     looks_with_rows: AtomicU64,
     idle: AtomicBool,
     hints: AtomicU64,
-    swept: AtomicU64,
     trouble: Mutex<Option<String>>,
 }
 
@@ -101,15 +125,12 @@ impl Gauge {
         self.in_flight.store(in_flight as u64, Relaxed);
     }
 
-    pub(super) fn swept(&self, swept: &Swept) {
-        self.swept.fetch_add(swept.dispatched + swept.dead + swept.discarded + swept.inbox, Relaxed);
-    }
-
     pub(super) fn trouble(&self, trouble: Option<String>) {
         *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
     }
 
-    pub(super) fn read(&self) -> RelayStatus {
+    /// A snapshot; `swept` is the sweeper's own number.
+    pub(super) fn read(&self, swept: u64) -> RelayStatus {
         let outcome = |kind| self.outcomes[slot(kind)].load(Relaxed);
         RelayStatus {
             role: *self.role.lock().unwrap_or_else(PoisonError::into_inner),
@@ -124,7 +145,7 @@ impl Gauge {
             looks_with_rows: self.looks_with_rows.load(Relaxed),
             idle: self.idle.load(Relaxed),
             hints: self.hints.load(Relaxed),
-            swept: self.swept.load(Relaxed),
+            swept,
             trouble: self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }

@@ -56,6 +56,7 @@ pub use self::tap::{Tap, TapSettings};
 use crate::error::LeaseError;
 use crate::events::Events;
 use crate::lease::Lease;
+use crate::mandate::{Left, Mandate};
 use crate::stop::Stop;
 
 /// How long a reader that was deposed, or overtaken, waits before it begins again.
@@ -129,6 +130,11 @@ impl Subscription {
         self
     }
 
+    /// Under which name its checkpoint is kept.
+    pub fn name(&self) -> &SubscriptionName {
+        &self.shared.name
+    }
+
     /// What it is doing.
     pub fn status(&self) -> SubscriptionStatus {
         self.shared.gauge.read()
@@ -143,40 +149,70 @@ impl Subscription {
         ran
     }
 
+    /// Works once, under a right that someone else obtained, instead of a lease of its own: until `stop` is given, the
+    /// mandate is over or the store refuses its fence. The handling that is under way may end, within its deadline.
+    pub async fn run_under(&self, mandate: &Mandate, stop: &Stop) -> Result<Left, SubscriptionError> {
+        let left = self.serve(mandate, stop).await;
+        self.shared.gauge.state(SubscriptionState::Stopped);
+        left
+    }
+
+    async fn serve(&self, mandate: &Mandate, stop: &Stop) -> Result<Left, SubscriptionError> {
+        let mut reader = Reader::new(self.shared.clone(), Some(mandate.clone()));
+        loop {
+            let ended = reader.run(stop).await?;
+            let in_air = reader.in_air();
+            match ended {
+                Ended::Stopped => return Ok(in_air.left()),
+                Ended::Lost => return Ok(Left::Lost(in_air)),
+                Ended::Refused | Ended::Foreign(_) => return Ok(Left::Refused(in_air)),
+                Ended::Moved(lost) => self.begins_again(&lost),
+            }
+            tokio::select! {
+                () = stop.stopped() => {}
+                () = mandate.lost().stopped() => {}
+                () = tokio::time::sleep(AGAIN_AFTER) => {}
+            }
+        }
+    }
+
     async fn run_to_end(&self, stop: &Stop) -> Result<(), SubscriptionError> {
         let name = &self.shared.name;
         while !stop.is_stopped() {
-            let Some(seat) = self.take_office(stop).await? else { return Ok(()) };
-            let ended = match Reader::new(self.shared.clone(), seat.clone()).run(stop).await {
+            let Some(mandate) = self.take_office(stop).await? else { return Ok(()) };
+            let lease = mandate.as_ref().and_then(Mandate::lease).cloned();
+            let ended = match Reader::new(self.shared.clone(), mandate).run(stop).await {
                 Ok(ended) => ended,
                 Err(lost) => {
-                    if let Some((lease, _)) = seat {
+                    if let Some(lease) = lease {
                         // Another node may do it once an operator has decided.
                         let _ = lease.release().await;
                     }
                     return Err(lost.into());
                 }
             };
-            match (ended, seat) {
-                (Ended::Stopped, seat) => {
-                    if let Some((lease, fence)) = seat
+            match (ended, lease) {
+                (Ended::Stopped, lease) => {
+                    if let Some(lease) = lease
                         && let Err(error) = lease.release().await
                     {
-                        tracing::warn!(%fence, %error, "a subscription's lease was not given back; its ttl will end it");
+                        tracing::warn!(lease = %lease.name(), %error, "a subscription's lease was not given back; its ttl will end it");
                     }
                     return Ok(());
                 }
-                (Ended::Foreign(fence), seat) => {
-                    if let Some((lease, _)) = seat {
+                (Ended::Foreign(fence), lease) => {
+                    if let Some(lease) = lease {
                         // Who asks later gets the same answer; until then others may have it.
                         let _ = lease.release().await;
                     }
                     return Err(SubscriptionError::ForeignLease { fence });
                 }
-                (Ended::Deposed, _) => tracing::warn!(subscription = %name, "the reader is out of office"),
-                (Ended::Moved(lost), seat) => {
-                    tracing::warn!(subscription = %name, %lost, "the reader begins again at the checkpoint");
-                    if let Some((lease, _)) = seat {
+                (Ended::Lost | Ended::Refused, _) => {
+                    tracing::warn!(subscription = %name, "the reader is out of office");
+                }
+                (Ended::Moved(lost), lease) => {
+                    self.begins_again(&lost);
+                    if let Some(lease) = lease {
                         // A failure to give it back shows when it is asked for again.
                         let _ = lease.release().await;
                     }
@@ -190,14 +226,15 @@ impl Subscription {
         Ok(())
     }
 
-    /// The seat to read from; `None` when it was stopped before it had one.
-    async fn take_office(&self, stop: &Stop) -> Result<Option<Seat>, SubscriptionError> {
+    fn begins_again(&self, lost: &Lost) {
+        tracing::warn!(subscription = %self.shared.name, %lost, "the reader begins again at the checkpoint");
+    }
+
+    /// The right to read, if one is needed; `None` when it was stopped before it had one.
+    async fn take_office(&self, stop: &Stop) -> Result<Option<Option<Mandate>>, SubscriptionError> {
         let Some(lease) = &self.lease else { return Ok(Some(None)) };
         self.shared.gauge.state(SubscriptionState::Standby);
         let fence = lease.acquire_when_free(stop).await?;
-        Ok(fence.map(|fence| Some((lease.clone(), fence))))
+        Ok(fence.map(|fence| Some(Mandate::of_lease(lease.clone(), fence))))
     }
 }
-
-/// The lease that a reader works under, if it does.
-type Seat = Option<(Lease, Fence)>;

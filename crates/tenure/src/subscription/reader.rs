@@ -5,20 +5,22 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tenure_core::StoreError;
-use tenure_core::event::{Position, Recorded};
+use tenure_core::event::Recorded;
 use tenure_core::lease::Fence;
-use tenure_core::subscription::{Advance, Cursor, Fate, Front, Lost, Step};
-use tenure_core::time::Clock;
+use tenure_core::subscription::{Advance, Checkpoint, Cursor, Fate, Front, Lost, Step};
+use tenure_core::time::{Clock, Monotonic};
 use tokio::sync::oneshot;
 
+use super::Shared;
 use super::handler::{HandleError, Handling};
 use super::status::SubscriptionState;
-use super::{Seat, Shared};
 use crate::clock::SteadyClock;
 use crate::hub::Lookout;
+use crate::mandate::{InAir, Mandate};
 use crate::stop::Stop;
 
 /// How long to wait after a call to the store that had no answer; doubles up to [`STORE_AGAIN_MAX`].
@@ -28,48 +30,66 @@ const STORE_AGAIN_MAX: Duration = Duration::from_secs(2);
 const OVERDUE_MAX: usize = 8;
 /// How often it is looked whether one has.
 const OVERDUE_LOOK: Duration = Duration::from_millis(100);
-/// How often a reader that stands still looks whether an operator has moved its checkpoint.
-const HALTED_LOOK: Duration = Duration::from_secs(1);
+/// How often a reader that stands still, or waits to try an event again, looks whether an operator has moved its checkpoint.
+const MOVES_LOOK: Duration = Duration::from_secs(1);
 
 /// How a time in office ended.
 #[derive(Debug)]
 pub(super) enum Ended {
     /// It was asked to.
     Stopped,
-    /// The lease is over.
-    Deposed,
+    /// The mandate is over.
+    Lost,
+    /// The store refused the fence.
+    Refused,
     /// Someone else moved the checkpoint.
     Moved(Lost),
-    /// The store of the checkpoint does not know the lease.
+    /// The store of the checkpoint refused the fence before anything was done.
     Foreign(Fence),
 }
 
 pub(super) struct Reader {
     shared: Arc<Shared>,
-    seat: Seat,
+    mandate: Option<Mandate>,
     lost: Stop,
     pause: Duration,
     lookout: Lookout,
     /// The last page did not show all there is.
     more: bool,
+    /// When it was last looked, while waiting, whether the checkpoint was moved.
+    looked_at: Monotonic,
     /// Handlings that are past their deadline, and go on by themselves.
-    overdue: Vec<tokio::task::JoinHandle<()>>,
+    overdue: Arc<AtomicUsize>,
 }
 
 impl Reader {
-    pub(super) fn new(shared: Arc<Shared>, seat: Seat) -> Self {
-        let lost = seat.as_ref().map_or_else(Stop::new, |(lease, _)| lease.lost());
+    pub(super) fn new(shared: Arc<Shared>, mandate: Option<Mandate>) -> Self {
+        let lost = mandate.as_ref().map_or_else(Stop::new, |mandate| mandate.lost().clone());
         let settings = &shared.settings;
         let lookout = Lookout::new(shared.events.hub(), settings.poll, settings.poll_without_wakeup);
-        Self { shared, seat, lost, pause: STORE_AGAIN, lookout, more: false, overdue: Vec::new() }
+        Self {
+            shared,
+            mandate,
+            lost,
+            pause: STORE_AGAIN,
+            lookout,
+            more: false,
+            looked_at: SteadyClock.now(),
+            overdue: Arc::default(),
+        }
     }
 
     fn office(&self) -> Option<Fence> {
-        self.seat.as_ref().map(|(_, fence)| fence.clone())
+        self.mandate.as_ref().map(|mandate| mandate.fence().clone())
     }
 
-    /// Works until `stop` is given, the lease is over or the checkpoint was moved by someone else.
-    pub(super) async fn run(mut self, stop: &Stop) -> Result<Ended, Lost> {
+    /// Handlings that go on whatever becomes of the reader.
+    pub(super) fn in_air(&self) -> InAir {
+        InAir::of([self.overdue.clone()])
+    }
+
+    /// Works until `stop` is given, the mandate is over or the checkpoint was moved by someone else.
+    pub(super) async fn run(&mut self, stop: &Stop) -> Result<Ended, Lost> {
         let Some(checkpoint) = self.checkpoint(stop).await else { return Ok(self.ended(stop)) };
         if let Some(fence) = self.is_foreign(checkpoint).await {
             return Ok(Ended::Foreign(fence));
@@ -78,7 +98,9 @@ impl Reader {
         let mut cursor = Cursor::new(name, settings, checkpoint, SteadyClock.now());
         self.shared.gauge.change(|status| {
             (status.state, status.checkpoint, status.handled) =
-                (SubscriptionState::CatchingUp, checkpoint, checkpoint);
+                (SubscriptionState::CatchingUp, checkpoint.position, checkpoint.position);
+            // What an earlier reader was in trouble with may lie behind the checkpoint by now.
+            (status.trouble, status.stall) = (None, None);
         });
         let ended = self.work(&mut cursor, stop).await;
         match ended {
@@ -86,8 +108,13 @@ impl Reader {
                 tracing::error!(%lost, "the subscription cannot go on");
                 Err(lost)
             }
-            Err(Lost::Fenced { .. }) => Ok(Ended::Deposed),
-            Err(lost) => Ok(Ended::Moved(lost)),
+            Err(Lost::Fenced { .. }) => Ok(Ended::Refused),
+            Err(lost) => {
+                self.shared.gauge.change(|status| {
+                    (status.state, status.trouble) = (SubscriptionState::CatchingUp, None);
+                });
+                Ok(Ended::Moved(lost))
+            }
             Ok(Ended::Stopped) => self.last_step(cursor).await,
             Ok(ended) => Ok(ended),
         }
@@ -95,27 +122,27 @@ impl Reader {
 
     /// Whether the checkpoint's store refuses a fence that is held: nothing may be handled that could never be saved. A
     /// step that leads nowhere tells.
-    async fn is_foreign(&self, at: Position) -> Option<Fence> {
-        let (lease, fence) = self.seat.as_ref()?;
-        let step = Step { name: self.shared.name.clone(), from: at, to: at, parked: Vec::new() };
-        let refused = matches!(self.advance(&step).await, Ok(Advance::Fenced)) && lease.check_alive();
-        refused.then(|| fence.clone())
+    async fn is_foreign(&self, at: Checkpoint) -> Option<Fence> {
+        let mandate = self.mandate.as_ref()?;
+        let Checkpoint { position: at, rewinds } = at;
+        let step = Step { name: self.shared.name.clone(), from: at, rewinds, to: at, parked: Vec::new() };
+        let refused = matches!(self.advance(&step).await, Ok(Advance::Fenced)) && mandate.is_alive();
+        refused.then(|| mandate.fence().clone())
     }
 
     fn ended(&self, stop: &Stop) -> Ended {
-        if stop.is_stopped() && !self.lost.is_stopped() { Ended::Stopped } else { Ended::Deposed }
+        if stop.is_stopped() && !self.lost.is_stopped() { Ended::Stopped } else { Ended::Lost }
     }
 
     async fn work(&mut self, cursor: &mut Cursor, stop: &Stop) -> Result<Ended, Lost> {
         while !stop.is_stopped() && !self.lost.is_stopped() {
-            if let Some((lease, _)) = &self.seat {
-                lease.progress();
-                if !lease.check_alive() {
-                    return Ok(Ended::Deposed);
+            if let Some(mandate) = &self.mandate {
+                mandate.progress();
+                if !mandate.is_alive() {
+                    return Ok(Ended::Lost);
                 }
             }
-            self.overdue.retain(|late| !late.is_finished());
-            if self.overdue.len() >= OVERDUE_MAX {
+            if self.overdue.load(Ordering::Relaxed) >= OVERDUE_MAX {
                 self.trouble("as many handlings as are borne go on past their deadline: the handler hangs");
                 self.rest(OVERDUE_LOOK, cursor, stop).await;
                 continue;
@@ -127,7 +154,11 @@ impl Reader {
             }
             match cursor.front(now) {
                 Front::Handle(_) => self.handle(cursor, stop).await?,
-                Front::Wait(at) => self.rest(now.until(at), cursor, stop).await,
+                Front::Unreadable(row) => {
+                    let error = HandleError::poison(format!("the row cannot be read: {}", row.reason));
+                    self.failed(cursor, &error);
+                }
+                Front::Wait(at) => self.wait(now.until(at), cursor, stop).await?,
                 Front::Halted(_) => self.stand_still(cursor, stop).await?,
                 Front::Empty => self.read(cursor, stop).await?,
             }
@@ -210,7 +241,7 @@ impl Reader {
                     }
                     Err(error) => {
                         // It may have committed before it failed: then the checkpoint has moved.
-                        if self.checkpoint(stop).await == Some(step.to) && step.to > step.from {
+                        if self.checkpoint(stop).await.is_some_and(|there| step.is_taken(there)) {
                             return cursor.stepped(&step, Advance::Advanced, SteadyClock.now());
                         }
                         match count {
@@ -227,7 +258,7 @@ impl Reader {
     fn failed(&self, cursor: &mut Cursor, error: &HandleError) {
         let poison = matches!(error, HandleError::Poison(_));
         self.trouble(error);
-        let (name, position) = (&self.shared.name, cursor.oldest().map(|event| event.position.0));
+        let (name, position) = (&self.shared.name, cursor.oldest().map(|position| position.0));
         match cursor.failed(&error.to_string(), poison, fastrand::f64(), SteadyClock.now()) {
             Fate::Again(_) => {
                 tracing::warn!(subscription = %name, position, %error, "an event was not handled; again later")
@@ -255,7 +286,13 @@ impl Reader {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) => Err(HandleError::transient("the handler panicked")),
             Err(_) => {
-                self.overdue.push(task);
+                let overdue = self.overdue.clone();
+                overdue.fetch_add(1, Ordering::Relaxed);
+                tokio::spawn(async move {
+                    // However it ends.
+                    let _ = task.await;
+                    overdue.fetch_sub(1, Ordering::Relaxed);
+                });
                 Err(HandleError::transient(format!("no answer within the deadline of {deadline:?}")))
             }
         }
@@ -276,7 +313,9 @@ impl Reader {
                 self.ride_out("the checkpoint was not moved", &error, stop).await;
                 // Unknown means that it may have moved after all.
                 match self.checkpoint(stop).await {
-                    Some(at) if at == step.to => cursor.stepped(&step, Advance::Advanced, SteadyClock.now()),
+                    Some(there) if step.is_taken(there) => {
+                        cursor.stepped(&step, Advance::Advanced, SteadyClock.now())
+                    }
                     _ => Ok(()),
                 }
             }
@@ -289,15 +328,19 @@ impl Reader {
     }
 
     /// Where the checkpoint is; `None` when it was stopped before it knew.
-    async fn checkpoint(&mut self, stop: &Stop) -> Option<Position> {
+    async fn checkpoint(&mut self, stop: &Stop) -> Option<Checkpoint> {
         while !stop.is_stopped() && !self.lost.is_stopped() {
-            let (checkpoints, name) = (self.shared.checkpoints.clone(), self.shared.name.clone());
-            match whole(async move { checkpoints.checkpoint(&name).await }).await {
-                Ok(position) => return Some(position),
+            match self.ask_checkpoint().await {
+                Ok(checkpoint) => return Some(checkpoint),
                 Err(error) => self.ride_out("the checkpoint was not read", &error, stop).await,
             }
         }
         None
+    }
+
+    async fn ask_checkpoint(&self) -> Result<Checkpoint, StoreError> {
+        let (checkpoints, name) = (self.shared.checkpoints.clone(), self.shared.name.clone());
+        whole(async move { checkpoints.checkpoint(&name).await }).await
     }
 
     /// Saves what was handled, once.
@@ -306,7 +349,7 @@ impl Reader {
             match self.advance(&step).await {
                 Ok(answer) => {
                     if let Err(Lost::Fenced { .. }) = cursor.stepped(&step, answer, SteadyClock.now()) {
-                        return Ok(Ended::Deposed);
+                        return Ok(Ended::Refused);
                     }
                 }
                 Err(error) => {
@@ -320,18 +363,42 @@ impl Reader {
 
     /// An operator may move the checkpoint past what cannot be handled.
     async fn stand_still(&mut self, cursor: &Cursor, stop: &Stop) -> Result<(), Lost> {
-        self.rest(HALTED_LOOK, cursor, stop).await;
+        self.rest(MOVES_LOOK, cursor, stop).await;
         self.look_for_moves(cursor, stop).await
+    }
+
+    /// Waits to try an event again, for a while. An operator may move the checkpoint meanwhile, and nobody is to wait for
+    /// the end of a long pause then.
+    async fn wait(&mut self, span: Duration, cursor: &Cursor, stop: &Stop) -> Result<(), Lost> {
+        let now = SteadyClock.now();
+        if self.looked_at.until(now) >= MOVES_LOOK {
+            self.looked_at = now;
+            match self.ask_checkpoint().await {
+                Ok(there) => self.is_where_known(cursor, there)?,
+                // The event is tried again whether it is known or not.
+                Err(error) => {
+                    tracing::debug!(subscription = %self.shared.name, %error, "the checkpoint was not read")
+                }
+            }
+        }
+        let until_look = MOVES_LOOK.saturating_sub(self.looked_at.until(now));
+        self.rest(span.min(until_look), cursor, stop).await;
+        Ok(())
     }
 
     /// Whether someone else has moved the checkpoint.
     async fn look_for_moves(&mut self, cursor: &Cursor, stop: &Stop) -> Result<(), Lost> {
         match self.checkpoint(stop).await {
-            Some(at) if at != cursor.saved() => {
-                Err(Lost::Moved { name: self.shared.name.clone(), at, known: cursor.saved() })
-            }
-            _ => Ok(()),
+            Some(there) => self.is_where_known(cursor, there),
+            None => Ok(()),
         }
+    }
+
+    fn is_where_known(&self, cursor: &Cursor, there: Checkpoint) -> Result<(), Lost> {
+        if there == cursor.checkpoint() {
+            return Ok(());
+        }
+        Err(Lost::Moved { name: self.shared.name.clone(), at: there.position, known: cursor.saved() })
     }
 
     /// Sleeps, at most until a step is due.

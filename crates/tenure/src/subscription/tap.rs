@@ -38,7 +38,8 @@ impl Default for TapSettings {
 /// Events of all streams, in order, from the moment it was opened; dropped, it ends.
 ///
 /// Any number may listen on any number of nodes. A tap remembers nothing: what happened while nobody listened is not seen,
-/// nor is what was appended before and committed after it was opened.
+/// nor is what was appended before and committed after it was opened. A row that cannot be read is passed over, with a
+/// warning in the log.
 #[derive(Debug)]
 pub struct Tap {
     events: mpsc::Receiver<Recorded>,
@@ -86,9 +87,12 @@ async fn read(
                 continue;
             }
         };
-        let found = page.events.len();
+        let found = page.events.len() + page.unreadable.len();
         lookout.looked(found, began.until(SteadyClock.now()));
         after = after.max(page.read_to);
+        for row in page.unreadable {
+            tracing::warn!(%row, "a tap passes over a row");
+        }
         for event in page.events {
             if sender.send(event).await.is_err() {
                 return;

@@ -16,7 +16,7 @@ use tenure_core::outbox::{
     Enqueued, Limits as OutboxLimits, Loaded, Look, NewMessage, Outcome, Page, Recorded, Retention, RowId,
     Swept,
 };
-use tenure_core::subscription::{Advance, Parked, Progress, Step, SubscriptionName};
+use tenure_core::subscription::{Advance, Checkpoint, Parked, Progress, Step, SubscriptionName};
 
 /// A call that can fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,7 +152,7 @@ impl EventStore for Faulty<dyn EventStore> {
 
 #[async_trait]
 impl CheckpointStore for Faulty<dyn CheckpointStore> {
-    async fn checkpoint(&self, name: &SubscriptionName) -> Result<Position, StoreError> {
+    async fn checkpoint(&self, name: &SubscriptionName) -> Result<Checkpoint, StoreError> {
         self.faults.make(Call::Checkpoint, self.store.checkpoint(name)).await
     }
 

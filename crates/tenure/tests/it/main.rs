@@ -5,10 +5,13 @@
 
 mod bank;
 mod cluster;
+mod depot;
 mod entities;
 mod faulty;
 mod lease;
 mod locks;
+mod mandate;
+mod parts;
 mod process;
 mod record;
 mod relay;
@@ -24,5 +27,6 @@ mod sink_server;
 #[cfg(feature = "http")]
 mod sink_tls;
 mod subscription;
+mod subscription_trouble;
 mod suite;
 mod testkit;

@@ -18,7 +18,7 @@ use tenure::{
 
 use crate::bank::database;
 
-async fn append(database: &Database, kinds: &[&str]) {
+pub(crate) async fn append(database: &Database, kinds: &[&str]) {
     for kind in kinds {
         let event = NewEvent::json(tenure::new_id(), *kind, "{}");
         let append = Append::new(StreamName::new("s").unwrap(), Expected::Any, vec![event]);
@@ -28,7 +28,7 @@ async fn append(database: &Database, kinds: &[&str]) {
 
 /// Notes what it handled; what is called `Bad…` fails as long as there are failures left, `Poison` always.
 #[derive(Debug, Default)]
-struct Notes {
+pub(crate) struct Notes {
     seen: Mutex<Vec<String>>,
     failures: AtomicU32,
 }
@@ -55,15 +55,15 @@ impl EventHandler for Notes {
 }
 
 impl Notes {
-    fn failing(times: u32) -> Arc<Self> {
+    pub(crate) fn failing(times: u32) -> Arc<Self> {
         Arc::new(Self { failures: AtomicU32::new(times), ..Self::default() })
     }
 
-    fn seen(&self) -> Vec<String> {
+    pub(crate) fn seen(&self) -> Vec<String> {
         self.seen.lock().unwrap().clone()
     }
 
-    async fn until(&self, count: usize) {
+    pub(crate) async fn until(&self, count: usize) {
         for _ in 0..4000 {
             if self.seen().len() >= count {
                 return;
@@ -75,12 +75,12 @@ impl Notes {
     }
 }
 
-fn quick() -> SubscriptionSettings {
+pub(crate) fn quick() -> SubscriptionSettings {
     let retry = RetryPolicy { max_attempts: 3, first: Duration::from_millis(10), ..RetryPolicy::default() };
     SubscriptionSettings { retry, deadline: Duration::from_millis(200), ..SubscriptionSettings::default() }
 }
 
-fn subscription(
+pub(crate) fn subscription(
     database: &Database,
     handling: impl Into<Handling>,
     settings: SubscriptionSettings,
@@ -89,30 +89,30 @@ fn subscription(
         .unwrap()
 }
 
-fn each(notes: &Arc<Notes>) -> Handling {
+pub(crate) fn each(notes: &Arc<Notes>) -> Handling {
     let handler: Arc<dyn EventHandler> = notes.clone();
     handler.into()
 }
 
-struct Running {
-    subscription: Subscription,
+pub(crate) struct Running {
+    pub(crate) subscription: Subscription,
     stop: Stop,
     task: tokio::task::JoinHandle<Result<(), SubscriptionError>>,
 }
 
-fn run(subscription: Subscription) -> Running {
+pub(crate) fn run(subscription: Subscription) -> Running {
     let (stop, running) = (Stop::new(), subscription.clone());
     let ending = stop.clone();
     Running { subscription, stop, task: tokio::spawn(async move { running.run(&ending).await }) }
 }
 
 impl Running {
-    async fn end(self) -> Result<(), SubscriptionError> {
+    pub(crate) async fn end(self) -> Result<(), SubscriptionError> {
         self.stop.stop();
         self.task.await.unwrap()
     }
 
-    async fn until_state(&self, wanted: impl Fn(&SubscriptionState) -> bool) {
+    pub(crate) async fn until_state(&self, wanted: impl Fn(&SubscriptionState) -> bool) {
         for _ in 0..4000 {
             if wanted(&self.subscription.status().state) {
                 return;
@@ -124,8 +124,8 @@ impl Running {
     }
 }
 
-async fn checkpoint(database: &Database) -> Position {
-    database.checkpoints().checkpoint(&SubscriptionName::new("sub").unwrap()).await.unwrap()
+pub(crate) async fn checkpoint(database: &Database) -> Position {
+    database.checkpoints().checkpoint(&SubscriptionName::new("sub").unwrap()).await.unwrap().position
 }
 
 #[tokio::test]
@@ -315,11 +315,11 @@ async fn a_lease_of_another_store_is_refused_before_anything_is_handled() {
 
 /// Counts, in the transaction that moves the checkpoint: here, under one lock.
 #[derive(Debug)]
-struct Counting {
-    checkpoints: Arc<dyn CheckpointStore>,
-    counted: Mutex<BTreeMap<String, u32>>,
+pub(crate) struct Counting {
+    pub(crate) checkpoints: Arc<dyn CheckpointStore>,
+    pub(crate) counted: Mutex<BTreeMap<String, u32>>,
     /// How many answers are lost after the commit.
-    lost: AtomicU32,
+    pub(crate) lost: AtomicU32,
 }
 
 #[async_trait]

@@ -26,6 +26,9 @@ use crate::mutation::{Rule, off};
 use crate::outbox::shorten;
 use crate::time::StoreTime;
 
+/// How many parts an order may have.
+const PARTS_MAX: usize = 10_000;
+
 /// What a decision needs to know, read under the lock.
 #[derive(Debug, Clone)]
 pub struct Rows {
@@ -90,6 +93,11 @@ pub fn decide(order: &Order, rows: Rows) -> Decided {
     {
         return Decided { answer: Answer::Fenced(fenced), writes: Writes::default() };
     }
+    let parts = order.parts();
+    if parts > PARTS_MAX {
+        let refusal = Refusal::Invalid(format!("an order of {parts} parts; the limit is {PARTS_MAX}"));
+        return Decided { answer: Answer::Refused(refusal), writes: Writes::default() };
+    }
     if let Err(refusal) = in_its_office(order) {
         return Decided { answer: Answer::Refused(refusal), writes: Writes::default() };
     }
@@ -115,9 +123,7 @@ pub fn decide(order: &Order, rows: Rows) -> Decided {
             Ok(vec![failed])
         }
         Order::Declare { specs, deadlines } => desk.declare_all(specs, *deadlines),
-        Order::Retire { daemons, deadlines } => {
-            Ok(daemons.iter().map(|daemon| desk.retire(daemon, *deadlines)).collect())
-        }
+        Order::Retire { daemons, by, deadlines } => desk.retire_all(daemons, by.as_deref(), *deadlines),
         Order::Steer { daemon, steering, by, deadlines } => desk.steer(daemon, steering, by, *deadlines),
     };
     match done {

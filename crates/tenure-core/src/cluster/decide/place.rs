@@ -195,6 +195,9 @@ impl Desk {
             self.history.push(lease.change(cause, self.now));
             lease.released_at = Some(self.now);
             self.changed_leases.insert(name.clone());
+            // It may be another one than the row says, or there was no row: whoever had it is told.
+            let holder = lease.node.name.clone();
+            self.touch(vec![holder]);
         }
     }
 
@@ -221,6 +224,11 @@ impl Desk {
         let daemon = self.daemon(name)?.clone();
         if daemon.generation != Some(generation) || daemon.place.is_none() {
             return Err(Refusal::Stale { daemon: name.clone() });
+        }
+        // One that is on its way to a node that can run it goes there: an operator may have said so a moment ago.
+        let goes = |next: &NodeName| self.fits(&daemon, next, None).is_ok();
+        if daemon.state == DaemonState::Revoking && daemon.next.as_ref().is_some_and(goes) {
+            return Ok(());
         }
         self.ask_to_stop(daemon, next, reason, deadlines);
         Ok(())

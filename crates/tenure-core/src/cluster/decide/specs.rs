@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Desk, Part, Whole};
-use crate::cluster::{Daemon, DaemonName, DaemonSpec, DaemonState, Deadlines, Refusal};
+use crate::cluster::{Daemon, DaemonName, DaemonSpec, DaemonState, Deadlines, Group, Refusal};
 
 impl Desk {
     pub(super) fn declare_all(&mut self, specs: &[DaemonSpec], deadlines: Deadlines) -> Whole {
@@ -11,8 +11,17 @@ impl Desk {
             let invalid = |error| Refusal::Invalid(format!("daemon {}: {error}", spec.name));
             spec.check().map_err(invalid)?;
         }
+        let paused = self.paused_parts(specs);
         for spec in specs {
             self.declare(spec)?;
+        }
+        // What an operator held back stays held back, however it is divided: which of the new parts it is in, nobody knows.
+        for (name, by) in paused {
+            if let Some(daemon) = self.daemons.get(&name).filter(|daemon| daemon.paused_by.is_none()).cloned()
+            {
+                let reason = format!("paused by {by}, as a part of the former layout was");
+                self.put(Daemon { paused_by: Some(by), reason, ..daemon });
+            }
         }
         // Of every group, the layout that was declared last is the one that is wanted.
         let wanted: BTreeMap<&str, u32> = specs
@@ -33,6 +42,19 @@ impl Desk {
             }
         }
         Ok(specs.iter().map(|_| Ok(())).collect())
+    }
+
+    /// The new parts of what has a paused part of another layout, and who paused that.
+    fn paused_parts(&self, specs: &[DaemonSpec]) -> Vec<(DaemonName, String)> {
+        let paused = |group: &Group| {
+            self.daemons.values().find_map(|daemon| {
+                let theirs = daemon.spec.group.as_ref()?;
+                let other = theirs.name == group.name && theirs.layout != group.layout;
+                daemon.paused_by.clone().filter(|_| other)
+            })
+        };
+        let new = specs.iter().filter(|spec| !self.daemons.contains_key(&spec.name));
+        new.filter_map(|spec| Some((spec.name.clone(), paused(spec.group.as_ref()?)?))).collect()
     }
 
     fn declare(&mut self, spec: &DaemonSpec) -> Part {

@@ -144,7 +144,7 @@ fn an_assignment_that_names_another_group_is_refused() {
 }
 
 #[test]
-fn a_retired_daemon_whose_node_is_over_is_gone_once_it_is_taken_back() {
+fn a_retired_daemon_whose_node_is_over_is_taken_back_and_then_removed() {
     let retired = Daemon { retired: true, ..placed("work/a", DaemonState::Revoking) };
     let mut rows = rows(LEADER_LEASE, vec![retired]);
     rows.node_leases.remove(&node("ann"));
@@ -153,9 +153,12 @@ fn a_retired_daemon_whose_node_is_over_is_gone_once_it_is_taken_back() {
         generation: Term::new(5).unwrap(),
         reason: "its node is over".to_owned(),
     };
-    let order = Order::Place { fence: fence(LEADER_LEASE), placements: vec![unassign], deadlines: DEADLINES };
+    let remove = Placement::Remove { daemon: name("work/a") };
+    let placements = vec![remove.clone(), unassign, remove];
+    let order = Order::Place { fence: fence(LEADER_LEASE), placements, deadlines: DEADLINES };
     let decided = decide(&order, rows);
-    assert_eq!(decided.answer, Answer::Done(vec![Verdict::Taken]));
+    let early = Verdict::Refused(Refusal::Stale { daemon: name("work/a") });
+    assert_eq!(decided.answer, Answer::Done(vec![early, Verdict::Taken, Verdict::Taken]));
     assert_eq!(decided.writes.gone, [name("work/a")]);
     assert!(decided.writes.daemons.is_empty());
 }

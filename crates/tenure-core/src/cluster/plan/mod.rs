@@ -6,7 +6,7 @@
 //!
 //! What must be done is done at once, whoever comes or goes: daemons whose node is gone, whose node did not answer in time,
 //! those that are nowhere, those of nodes that leave, those that are where they may not be. Only when there is nothing of
-//! all this, and nobody came or went for a while, daemons are moved to [spread](spread) them.
+//! all this, and nobody came or went for a while, daemons are moved only to spread them.
 //!
 //! | file | what it holds |
 //! |---|---|

@@ -6,6 +6,9 @@ use super::field::Field;
 use crate::cluster::decide::{Misfit, misfit};
 use crate::cluster::{Avoid, Daemon};
 
+/// What stands between a failure and the moment at which it is forgiven.
+const AGAIN: &str = "; tried again there";
+
 /// How many nodes or reasons are named; of the rest only the number is said.
 const NAMED_MAX: usize = 3;
 
@@ -22,7 +25,11 @@ pub(super) fn nowhere(daemon: &Daemon, field: &Field<'_>) -> String {
     if let Some(soonest) = failed.iter().map(|avoid| avoid.until).min() {
         let mut names: Vec<&str> = failed.iter().map(|avoid| avoid.node.as_str()).collect();
         names.sort_unstable();
-        return format!("it failed on {}; tried again there after {soonest}", list(&names));
+        // What went wrong last stands in the row, and is worth more than where.
+        let known = daemon.reason.split(AGAIN).next().filter(|known| known.starts_with("it failed on "));
+        let known = known.filter(|known| known.contains(": ")).map(str::to_owned);
+        let known = known.unwrap_or_else(|| format!("it failed on {}", list(&names)));
+        return format!("{known}{AGAIN} after {soonest}");
     }
     let mut obstacles: BTreeMap<Obstacle<'_>, usize> = BTreeMap::new();
     let mut nodes = 0;

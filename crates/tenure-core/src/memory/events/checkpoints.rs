@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::event::Position;
 use crate::memory::AuditLine;
 use crate::mutation::{Rule, off};
-use crate::subscription::{Advance, Parked, Progress, Step, SubscriptionName};
+use crate::subscription::{Advance, Checkpoint, Parked, Progress, Step, SubscriptionName};
 use crate::time::StoreTime;
 
 /// The tables of checkpoints, in memory.
@@ -18,7 +18,7 @@ pub struct CheckpointTables {
 
 #[derive(Debug, Clone, Copy)]
 struct Place {
-    position: Position,
+    checkpoint: Checkpoint,
     moved_at: StoreTime,
 }
 
@@ -36,24 +36,27 @@ pub struct Backward {
 
 impl CheckpointTables {
     /// How far a subscription has come.
-    pub fn checkpoint(&self, name: &SubscriptionName) -> Position {
-        self.places.get(name).map_or(Position::START, |place| place.position)
+    pub fn checkpoint(&self, name: &SubscriptionName) -> Checkpoint {
+        self.places.get(name).map_or_else(Checkpoint::default, |place| place.checkpoint)
     }
 
     /// Moves a checkpoint, if its reader is in office and knows where it is.
     pub fn advance(&mut self, in_office: bool, step: &Step, now: StoreTime) -> Result<Advance, Backward> {
-        let Step { name, from, to, parked } = step;
+        let Step { name, from, rewinds, to, parked } = step;
         if to < from {
             return Err(Backward { name: name.clone(), from: *from, to: *to });
         }
         if !in_office {
             return Ok(Advance::Fenced);
         }
-        let at = self.checkpoint(name);
-        if at != *from && !off(Rule::CheckpointFrom) {
-            return Ok(Advance::Moved { at });
+        let there = self.checkpoint(name);
+        let elsewhere = there.position != *from && !off(Rule::CheckpointFrom);
+        let rewound = there.rewinds != *rewinds && !off(Rule::CheckpointRewinds);
+        if elsewhere || rewound {
+            return Ok(Advance::Moved { at: there.position });
         }
-        self.places.insert(name.clone(), Place { position: *to, moved_at: now });
+        let checkpoint = Checkpoint { position: *to, ..there };
+        self.places.insert(name.clone(), Place { checkpoint, moved_at: now });
         for aside in parked {
             let key = (name.clone(), aside.position);
             self.parked.insert(key, Parked { aside: aside.clone(), parked_at: now });
@@ -65,7 +68,7 @@ impl CheckpointTables {
     pub fn subscriptions(&self) -> Vec<Progress> {
         let progress = |(name, place): (&SubscriptionName, &Place)| Progress {
             name: name.clone(),
-            position: place.position,
+            position: place.checkpoint.position,
             moved_at: place.moved_at,
             parked: self.parked_of(name).count() as u64,
         };
@@ -79,8 +82,9 @@ impl CheckpointTables {
 
     /// Moves a checkpoint to any place, and forgets what was put aside after it.
     pub fn rewind(&mut self, name: &SubscriptionName, to: Position, by: &str, now: StoreTime) {
-        let from = self.checkpoint(name);
-        self.places.insert(name.clone(), Place { position: to, moved_at: now });
+        let Checkpoint { position: from, rewinds } = self.checkpoint(name);
+        let checkpoint = Checkpoint { position: to, rewinds: rewinds.saturating_add(1) };
+        self.places.insert(name.clone(), Place { checkpoint, moved_at: now });
         self.parked.retain(|(whose, position), _| whose != name || *position <= to);
         self.audit.push(AuditLine {
             at: now,

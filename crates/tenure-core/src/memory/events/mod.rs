@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
 
-use crate::event::{Position, Recorded, Snapshot, StreamName, Version};
+use crate::event::{Position, Recorded, Snapshot, StreamName, Unreadable, Version};
 
 pub use append::{Overtaken, StagedEvents};
 pub use checkpoints::{Backward, CheckpointTables};
@@ -31,6 +31,8 @@ pub struct EventTables {
     /// The position that was given last, also to an event that was never committed.
     last_position: i64,
     rows: BTreeMap<Position, Recorded>,
+    /// Rows that cannot be read, and why.
+    damaged: BTreeMap<Position, String>,
     streams: BTreeMap<StreamName, Vec<Position>>,
     /// The ids of events that were appended at any version: a retry of such an append is known by them alone.
     ids_at_any: BTreeSet<Uuid>,
@@ -59,6 +61,29 @@ impl EventTables {
     /// Every committed event, by its position.
     pub fn all(&self) -> impl Iterator<Item = &Recorded> {
         self.rows.values()
+    }
+
+    /// Makes an event's row unreadable, as someone could do to a real table by hand. Whether there is such a row.
+    pub fn damage(&mut self, position: Position, reason: &str) -> bool {
+        let there = self.rows.contains_key(&position);
+        if there {
+            self.damaged.insert(position, reason.to_owned());
+        }
+        there
+    }
+
+    /// The event, unless its row is damaged.
+    fn readable(&self, event: &Recorded) -> Result<Recorded, Unreadable> {
+        match self.damaged.get(&event.position) {
+            None => Ok(event.clone()),
+            Some(reason) => Err(Unreadable {
+                position: event.position,
+                stream: Some(event.stream.clone()),
+                version: Some(event.version),
+                kind: Some(event.kind.clone()),
+                reason: reason.clone(),
+            }),
+        }
     }
 
     /// Becomes what `backup` is, as a restored database would: whatever is open, here or there, is gone.

@@ -4,15 +4,15 @@ use std::ops::Bound;
 
 use super::EventTables;
 use crate::event::{
-    AllPage, Direction, PAGE_BYTES, PAGE_MAX, Position, Recorded, Stall, StreamPage, StreamRead, Version,
-    is_full,
+    AllPage, Direction, PAGE_BYTES, PAGE_MAX, PageRows, Position, Recorded, Stall, StreamPage, StreamRead,
+    Unreadable, Version,
 };
 
 impl EventTables {
-    /// Reads one stream.
-    pub fn read_stream(&self, read: &StreamRead) -> StreamPage {
+    /// Reads one stream, unless a row of the page cannot be read.
+    pub fn read_stream(&self, read: &StreamRead) -> Result<StreamPage, Unreadable> {
         let positions = self.streams.get(&read.stream).map_or(&[][..], Vec::as_slice);
-        let event = |position: &Position| self.rows.get(position).cloned();
+        let event = |position: &Position| self.rows.get(position);
         let events = match read.direction {
             Direction::Forward => {
                 let skipped = place(read.from.map_or(0, |from| from.0.saturating_sub(1)), positions.len());
@@ -23,7 +23,8 @@ impl EventTables {
                 page(positions[..last].iter().rev().filter_map(event), read.limit)
             }
         };
-        StreamPage { events, version: Version::NONE.plus(positions.len()) }
+        let events = events.map(|event| self.readable(event)).collect::<Result<_, _>>()?;
+        Ok(StreamPage { events, version: Version::NONE.plus(positions.len()) })
     }
 
     /// Reads all streams after a position, up to the first one that an open transaction has taken.
@@ -32,8 +33,11 @@ impl EventTables {
         // What is proven: nothing below may still appear.
         let proven = self.open.values().min().map_or(head, |first| Position(first.0 - 1));
         let rest = self.rows.range((Bound::Excluded(after), Bound::Unbounded)).map(|(_, event)| event);
-        let events = page(rest.take_while(|event| event.position <= proven).cloned(), limit);
-        let full = events.last().filter(|_| is_full(&events, limit)).map(|event| event.position);
+        let mut rows = PageRows::default();
+        for event in page(rest.take_while(|event| event.position <= proven), limit) {
+            rows.push(self.readable(event));
+        }
+        let full = rows.full(limit);
         // Who is ahead of the store is told so by a lower place than its own.
         let to_the_end = if head < after { head } else { proven.max(after) };
         let stall = (full.is_none() && proven < head).then(|| Stall {
@@ -41,19 +45,20 @@ impl EventTables {
             reason: "a transaction of this process has appended and not ended".into(),
             lasts: None,
         });
-        AllPage { events, read_to: full.unwrap_or(to_the_end), head, stall }
+        let PageRows { events, unreadable } = rows;
+        AllPage { events, unreadable, read_to: full.unwrap_or(to_the_end), head, stall }
     }
 }
 
 /// As many as a page takes.
-fn page(events: impl Iterator<Item = Recorded>, limit: u32) -> Vec<Recorded> {
+fn page<'a>(events: impl Iterator<Item = &'a Recorded>, limit: u32) -> std::vec::IntoIter<&'a Recorded> {
     let mut bytes = 0;
-    let fits = |event: &Recorded| {
+    let fits = |event: &&Recorded| {
         let before = bytes;
         bytes += event.body.as_bytes().len();
         before < PAGE_BYTES
     };
-    events.take(limit.clamp(1, PAGE_MAX) as usize).take_while(fits).collect()
+    events.take(limit.clamp(1, PAGE_MAX) as usize).take_while(fits).collect::<Vec<_>>().into_iter()
 }
 
 /// A version as a place in a list of so many.

@@ -4,21 +4,22 @@ use std::ops::Bound;
 
 use super::OutboxTables;
 use super::queue::Pending;
-use crate::outbox::{Discover, LaneLook, Look, Page, Place, RowId, Stored, UnorderedLook};
+use crate::outbox::{Discover, LaneLook, Look, Page, Part, Place, RowId, Stored, UnorderedLook};
 use crate::time::StoreTime;
 
 impl OutboxTables {
     /// What is pending. Changes nothing.
     pub fn look(&self, look: &Look, now: StoreTime) -> Page {
-        let mut page = Page { now, rows: Vec::new(), more_after: None, next_due: None };
-        for lane in &look.lanes {
+        let mut page = Page::empty(now);
+        let here = |lane: &&LaneLook| look.part.is_none_or(|part| part.has_source(lane.source.as_bytes()));
+        for lane in look.lanes.iter().filter(here) {
             self.look_at_lane(lane, &mut page);
         }
         if let Some(discover) = &look.discover {
-            self.discover(discover, &mut page);
+            self.discover(discover, look.part, &mut page);
         }
         if let Some(unordered) = &look.unordered {
-            self.look_at_unordered(unordered, &mut page);
+            self.look_at_unordered(unordered, look.part, &mut page);
         }
         page
     }
@@ -38,18 +39,23 @@ impl OutboxTables {
         page.rows.extend(rows);
     }
 
-    fn discover(&self, discover: &Discover, page: &mut Page) {
+    fn discover(&self, discover: &Discover, part: Option<Part>, page: &mut Page) {
         let after = discover.after.clone().map_or(Bound::Unbounded, Bound::Excluded);
         let except = &discover.except;
         let sources =
             self.queue.lanes().range::<String, _>((after, Bound::Unbounded)).map(|(source, _)| source);
-        let mut visited: Option<&String> = None;
-        for (count, source) in sources.filter(|source| !except.contains(source)).enumerate() {
-            if count == discover.sources as usize {
+        let steps = part.map_or(u32::MAX, |part| part.source_steps(discover.sources)) as usize;
+        let (mut visited, mut count): (Option<&String>, u32) = (None, 0);
+        for (step, source) in sources.filter(|source| !except.contains(source)).enumerate() {
+            if count == discover.sources || step == steps {
                 page.more_after = visited.cloned();
                 return;
             }
             visited = Some(source);
+            if part.is_some_and(|part| !part.has_source(source.as_bytes())) {
+                continue;
+            }
+            count += 1;
             match self.queue.head(source).and_then(|head| head.due_at) {
                 None => {}
                 Some(due_at) if due_at > page.now => note_due(page, due_at),
@@ -58,13 +64,30 @@ impl OutboxTables {
         }
     }
 
-    fn look_at_unordered(&self, look: &UnorderedLook, page: &mut Page) {
+    fn look_at_unordered(&self, look: &UnorderedLook, part: Option<Part>, page: &mut Page) {
         let unordered = self.queue.unordered();
+        let here = |id: RowId| part.is_none_or(|part| part.has_row(id));
+        let steps = part.map_or(u32::MAX, |part| part.row_steps(look.limit)) as usize;
         let from = look.after.map_or(Bound::Unbounded, Bound::Excluded);
         let due = unordered.range((from, Bound::Unbounded)).take_while(|(due_at, _)| *due_at <= page.now);
-        page.rows.extend(due.take(look.limit as usize).filter_map(|(_, id)| self.stored(*id)));
+        let (mut count, mut last) = (0, None);
+        for (step, (due_at, id)) in due.enumerate() {
+            if count == look.limit {
+                break;
+            }
+            if step == steps {
+                page.unordered_after = last;
+                break;
+            }
+            last = Some((*due_at, *id));
+            if here(*id) {
+                page.rows.extend(self.stored(*id));
+                count += 1;
+            }
+        }
         let now = (page.now, RowId(i64::MAX));
-        if let Some((due_at, _)) = unordered.range((Bound::Excluded(now), Bound::Unbounded)).next() {
+        let mut later = unordered.range((Bound::Excluded(now), Bound::Unbounded));
+        if let Some((due_at, _)) = later.find(|(_, id)| here(*id)) {
             note_due(page, *due_at);
         }
     }

@@ -25,6 +25,7 @@ fn everything() -> Look {
         lanes: Vec::new(),
         discover: Some(Discover { after: None, sources: 99, rows_each: 99, except: Vec::new() }),
         unordered: Some(UnorderedLook { after: None, limit: 99 }),
+        part: None,
     }
 }
 

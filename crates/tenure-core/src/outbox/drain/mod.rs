@@ -63,6 +63,9 @@ struct Unordered {
     held: usize,
     read_to: Option<(StoreTime, RowId)>,
     read_from_head: Option<Monotonic>,
+    /// Where a search goes on that was broken off among rows of other parts: it must come to its end before another one
+    /// begins at the head, or what stands behind them would never be found.
+    search: Option<(StoreTime, RowId)>,
     dry: bool,
 }
 

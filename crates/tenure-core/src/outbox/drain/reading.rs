@@ -49,7 +49,7 @@ impl Drain {
             discovers: discover.as_ref().map(|discover| discover.rows_each),
             unordered: unordered.as_ref().map(|look| look.limit),
         });
-        Some(Look { lanes, discover, unordered })
+        Some(Look { lanes, discover, unordered, part: self.settings.part })
     }
 
     /// Lets sources that had their turn wait for the next, when there are more than can be held: they are read again from
@@ -116,6 +116,10 @@ impl Drain {
         if unordered.queue.len() * 2 > share || (unordered.dry && !due) {
             return None;
         }
+        if let Some(after) = unordered.search {
+            let limit = u32::try_from(share).unwrap_or(u32::MAX);
+            return Some(UnorderedLook { after: Some(after), limit });
+        }
         // With nothing held there is nothing to be spared by not reading from the head.
         let from_head =
             unordered.held == 0 || unordered.read_from_head.is_none_or(|at| at.until(now) >= HEAD_EVERY);
@@ -137,6 +141,9 @@ impl Drain {
         let Some(look) = self.look.take() else { return 0 };
         if look.discovers.is_some() {
             self.rotation = page.more_after;
+        }
+        if look.unordered.is_some() {
+            self.unordered.search = page.unordered_after;
         }
         if let Some(due) = page.next_due {
             self.due_in(page.now.until(due), now);
@@ -173,7 +180,8 @@ impl Drain {
         *seen.entry(run.0).or_default() += run.1;
         self.note_dry(&look, &seen, &cut);
         self.look_is_over();
-        let whole = look.discovers.is_some() && look.unordered.is_some() && self.rotation.is_none();
+        let round = self.rotation.is_none() && self.unordered.search.is_none();
+        let whole = look.discovers.is_some() && look.unordered.is_some() && round;
         self.idle = whole && fresh == 0 && self.held.is_empty();
         fresh
     }
@@ -195,7 +203,7 @@ impl Drain {
             }
         }
         if let Some(asked) = look.unordered {
-            self.unordered.dry = count(&None) < asked;
+            self.unordered.dry = count(&None) < asked && self.unordered.search.is_none();
         }
         let spent: Vec<_> =
             self.lanes.iter().filter(|(_, lane)| lane.is_spent()).map(|(source, _)| source.clone()).collect();

@@ -55,9 +55,16 @@ pub(crate) struct Books {
     pub(crate) readings: BTreeMap<u64, Reading>,
     serial: u64,
     pub(crate) facts: Vec<Fact>,
+    /// Whether some rows are damaged where readers of all events look.
+    damaged: bool,
 }
 
 impl Books {
+    /// Empty books, in which some rows will be damaged or none.
+    pub(crate) fn new(damaged: bool) -> Self {
+        Self { damaged, ..Self::default() }
+    }
+
     /// The last position that was given out.
     pub(crate) fn head(&self) -> Position {
         Position(self.last_position)

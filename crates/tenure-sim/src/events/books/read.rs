@@ -2,7 +2,9 @@
 
 use std::ops::Bound;
 
-use tenure_core::event::{AllPage, Position, Recorded, Stall, StreamName, StreamPage, Version};
+use tenure_core::event::{
+    AllPage, PageRows, Position, Recorded, Stall, StreamName, StreamPage, Unreadable, Version,
+};
 
 use super::{Books, Caller};
 
@@ -58,9 +60,11 @@ impl Books {
     fn page(&self, after: Position, limit: u32, top: i64, floor: Option<i64>) -> AllPage {
         let horizon = floor.map_or(top, |floor| floor.min(top));
         let rows = self.rows.range((Bound::Excluded(after), Bound::Unbounded)).take(limit as usize);
-        let events: Vec<Recorded> =
-            rows.filter(|(position, _)| position.0 < horizon).map(|(_, row)| Recorded::clone(row)).collect();
-        let full = events.last().filter(|_| events.len() == limit as usize).map(|event| event.position);
+        let mut found = PageRows::default();
+        for (_, row) in rows.filter(|(position, _)| position.0 < horizon) {
+            found.push(if self.damaged { readable(row) } else { Ok(Recorded::clone(row)) });
+        }
+        let full = found.full(limit);
         let head = Position(top - 1);
         let to_the_end = if head < after { head } else { Position(horizon - 1).max(after) };
         let stall = (full.is_none() && horizon < top).then(|| Stall {
@@ -68,6 +72,25 @@ impl Books {
             reason: "a transaction is open".into(),
             lasts: None,
         });
-        AllPage { events, read_to: full.unwrap_or(to_the_end), head, stall }
+        let PageRows { events, unreadable } = found;
+        AllPage { events, unreadable, read_to: full.unwrap_or(to_the_end), head, stall }
     }
+}
+
+/// One event in so many is damaged where readers of all events look.
+const DAMAGED: u128 = 500;
+
+/// The event as readers of all events find it: some cannot be read, always the same ones. Entities are spared, for one whose
+/// stream cannot be read stands still until someone mends it.
+fn readable(event: &Recorded) -> Result<Recorded, Unreadable> {
+    if event.id.as_u128() % DAMAGED != DAMAGED - 1 {
+        return Ok(event.clone());
+    }
+    Err(Unreadable {
+        position: event.position,
+        stream: None,
+        version: None,
+        kind: None,
+        reason: "someone has damaged it".into(),
+    })
 }

