@@ -104,16 +104,26 @@ async fn tell_leading(mut events: tokio::sync::mpsc::Receiver<ClusterEvent>) {
 /// A daemon: started, and stopped or lost, whatever way it ends.
 async fn work(duty: Duty, ledger: Option<(Arc<Ledger>, Duration)>) -> Result<(), AgentError> {
     let running = Running::of(&duty);
-    if let Some((ledger, every)) = ledger {
+    if let Some((ledger, every)) = &ledger {
         tokio::select! {
             // What it is in the midst of when its right is over is left where it is: the fence decides.
             () = duty.lost.stopped() => {}
-            () = write(&duty, &ledger, every) => {}
+            () = write(&duty, ledger, *every) => {}
         }
     }
     duty.stop.stopped().await;
     drop(running);
+    if let Some((ledger, _)) = ledger.filter(|_| duty.lost.is_stopped()) {
+        tokio::spawn(async move { write_once_more(&duty, &ledger).await });
+    }
     Ok(())
+}
+
+/// What a daemon would do that does not know yet that its right is over: the fence must refuse it, once another has it.
+async fn write_once_more(duty: &Duty, ledger: &Ledger) {
+    if ledger.write(duty, 0).await == Written::Refused {
+        tell("refused", json!({ "daemon": duty.daemon, "generation": duty.fence.term, "seq": 0 }));
+    }
 }
 
 /// Writes until it is to stop, or a write is refused.

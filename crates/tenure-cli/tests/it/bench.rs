@@ -1,13 +1,22 @@
 //! The benchmark prints what its page says.
 
-use crate::harness::{Store, tests_on};
+use nix::sys::signal::Signal;
+use nix::unistd::Pid;
+
+use crate::harness::{Store, children, code, signal, tests_on, wait_for, wait_until};
 
 tests_on!(sqlite:
     failover_is_one_object_with_its_figures,
     a_cut_is_left_out_where_there_is_no_connection,
     events_are_measured_against_the_same_rows_by_hand,
+    a_cluster_is_one_object_with_its_figures,
 );
-tests_on!(postgres: failover_is_one_object_with_its_figures, events_are_measured_against_the_same_rows_by_hand);
+tests_on!(postgres:
+    failover_is_one_object_with_its_figures,
+    events_are_measured_against_the_same_rows_by_hand,
+    a_cluster_is_one_object_with_its_figures,
+    a_measurement_that_is_ended_leaves_nothing_behind,
+);
 
 fn events_are_measured_against_the_same_rows_by_hand(store: &Store) {
     let positive = |report: &serde_json::Value, figures: &[&str]| {
@@ -56,4 +65,70 @@ fn a_cut_is_left_out_where_there_is_no_connection(store: &Store) {
     assert!(report["kinds"]["cut"].is_null(), "{report}");
     let notes = report["notes"].as_array().expect("notes");
     assert!(notes.iter().any(|note| note.as_str().is_some_and(|note| note.starts_with("cut:"))), "{report}");
+}
+
+fn a_cluster_is_one_object_with_its_figures(store: &Store) {
+    let size = ["--rounds", "1", "--nodes", "3", "--daemons", "30", "--json"];
+    let args = [&["bench", "cluster", "--measure", "kill,stop,place,replace"][..], &size].concat();
+    let said = store.tenure(&args).ok();
+    assert_eq!(said.stdout.lines().count(), 1, "{said:?}");
+    let report = said.json();
+    assert_eq!(report["bench"], "cluster");
+    let spans = [
+        ("kill", "kill"),
+        ("kill", "kill_leader"),
+        ("stop", "stopped_to_started"),
+        ("stop", "asked_to_started"),
+    ];
+    for (measure, figure) in spans {
+        assert!(
+            report[measure][figure]["p99"].as_f64().is_some_and(|millis| millis > 0.0),
+            "{figure}: {report}"
+        );
+    }
+    // Of a killed node with ten daemons or more, each counts.
+    assert!(report["kill"]["kill"]["rounds"].as_u64().is_some_and(|count| count >= 10), "{report}");
+    assert_eq!(
+        (&report["kill"]["overlaps"], &report["stop"]["overlaps"]),
+        (&0.into(), &0.into()),
+        "{report}"
+    );
+    assert_eq!(
+        (&report["place"]["active"], &report["place"]["most_placements_of_one"]),
+        (&30.into(), &1.into())
+    );
+    assert!(report["place"]["plan_cpu_ms"].as_f64().is_some_and(|millis| millis < 1000.0), "{report}");
+    assert_eq!(
+        (&report["replace"]["moves"], &report["replace"]["most_moves_of_one"]),
+        (&10.into(), &1.into())
+    );
+    for measure in ["kill", "stop", "place", "replace"] {
+        assert!(report[measure]["settings"]["node_ttl_ms"].is_u64(), "{measure}: {report}");
+    }
+}
+
+fn a_measurement_that_is_ended_leaves_nothing_behind(store: &Store) {
+    let named = format!("{}?application_name={}", store.url(), store.prefix());
+    let mut command = crate::harness::tenure();
+    command.args(["bench", "cluster", "--measure", "kill", "--nodes", "2", "--db", &named]);
+    let mut bench =
+        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    let sessions = || {
+        let name = store.prefix();
+        store
+            .count(&format!("select count(*) from pg_stat_activity where application_name like '{name}%'"))
+            .unwrap()
+    };
+    wait_until("two nodes are at work", || sessions() > 8);
+    let pid = Pid::from_raw(i32::try_from(bench.id()).unwrap());
+    let line = std::fs::read_to_string(format!("/proc/{}/cmdline", children(pid)[0])).unwrap();
+    let schema = line.split('\0').find(|part| part.starts_with("tenure_bench_")).unwrap().to_owned();
+    let schemas =
+        || store.count(&format!("select count(*) from pg_namespace where nspname = '{schema}'")).unwrap();
+    assert_eq!(schemas(), 1);
+    signal(pid, Signal::SIGTERM);
+    let status = wait_for("its end", || bench.try_wait().unwrap());
+    assert_eq!(code(status), 1);
+    assert_eq!(schemas(), 0);
+    wait_until("its nodes have gone with it", || sessions() == 0);
 }

@@ -13,7 +13,7 @@ tests_on!(sqlite: s68_daemons_survive_kills_freezes_and_restarts_of_their_nodes)
 tests_on!(postgres: s68_daemons_survive_kills_freezes_and_restarts_of_their_nodes);
 
 /// How long faults go on.
-const CHAOS: Duration = Duration::from_secs(40);
+const CHAOS: Duration = Duration::from_secs(30);
 const NODES: usize = 5;
 const DAEMONS: usize = 30;
 /// Each daemon writes so often; all of them together, with the machine to themselves, a few hundred times a second.
@@ -53,11 +53,11 @@ fn s68_daemons_survive_kills_freezes_and_restarts_of_their_nodes(store: &Store) 
                 freezes += 1;
             }
             5 => {
-                for n in 0..NODES {
+                for (n, node) in nodes.iter_mut().enumerate() {
                     // One that was started a moment ago may not catch signals yet: then the signal ends it.
-                    let code = nodes[n].stop();
-                    assert!([0, 143].contains(&code), "{code}: {}", nodes[n].log());
-                    former.push(std::mem::replace(&mut nodes[n], start(n)));
+                    let code = node.stop();
+                    assert!([0, 143].contains(&code), "{code}: {}", node.log());
+                    former.push(std::mem::replace(node, start(n)));
                 }
                 restarts += 1;
             }
@@ -75,20 +75,21 @@ fn s68_daemons_survive_kills_freezes_and_restarts_of_their_nodes(store: &Store) 
     assert!(kills + freezes + restarts > 3, "too little happened");
     revive(&mut nodes, &mut former, &start);
     nodes.iter().for_each(|node| drop(node.until("joined")));
-    // Until all run, and none was moved for longer than it takes to settle: what was restarted gets its share.
-    let (mut last, mut since) = (Vec::new(), Instant::now());
-    wait_until_long("all daemons run and none moves", || {
-        let rows = daemons(store);
-        assert_reasons(&rows);
-        let well = rows.len() == DAEMONS
-            && rows.iter().all(|row| row["state"] == "active" && row["next_node"].is_null())
-            && running(&nodes).len() == DAEMONS;
-        let generations: Vec<_> = rows.iter().map(|row| row["generation"].clone()).collect();
-        if !well || generations != last {
-            (last, since) = (generations, Instant::now());
-        }
-        since.elapsed() > Duration::from_secs(4)
+    at_rest(store, &nodes);
+    // One that is frozen until others have its daemons writes once more when it wakes.
+    let frozen = (0..NODES).max_by_key(|n| nodes[*n].running().len()).unwrap();
+    let theirs = nodes[frozen].running();
+    let (before, after) = nodes.split_at_mut(frozen);
+    let (stopped, after) = after.split_first_mut().unwrap();
+    stopped.freeze_while(|| {
+        wait_until_long("others have the daemons of a frozen node", || {
+            let elsewhere = running(before).into_iter().chain(running(after));
+            let elsewhere: BTreeSet<String> = elsewhere.map(|(daemon, _, _)| daemon).collect();
+            theirs.iter().all(|daemon| elsewhere.contains(daemon))
+        });
     });
+    wait_until("its write is refused", || !stopped.events("refused").is_empty());
+    at_rest(store, &nodes);
     // What runs is what the rows say, each once.
     let rows = daemons(store);
     let now_running = running(&nodes);
@@ -107,12 +108,29 @@ fn s68_daemons_survive_kills_freezes_and_restarts_of_their_nodes(store: &Store) 
     }
 }
 
+/// Waits until all run, and none was moved for longer than it takes to settle: what was restarted gets its share.
+fn at_rest(store: &Store, nodes: &[ClusterNode]) {
+    let (mut last, mut since) = (Vec::new(), Instant::now());
+    wait_until_long("all daemons run and none moves", || {
+        let rows = daemons(store);
+        assert_reasons(&rows);
+        let well = rows.len() == DAEMONS
+            && rows.iter().all(|row| row["state"] == "active" && row["next_node"].is_null())
+            && running(nodes).len() == DAEMONS;
+        let generations: Vec<_> = rows.iter().map(|row| row["generation"].clone()).collect();
+        if !well || generations != last {
+            (last, since) = (generations, Instant::now());
+        }
+        since.elapsed() > Duration::from_secs(4)
+    });
+}
+
 /// Starts those anew that could not join, for their sessions were ended: as whatever starts programs would.
 fn revive(nodes: &mut [ClusterNode], former: &mut Vec<ClusterNode>, start: &impl Fn(usize) -> ClusterNode) {
-    for n in 0..nodes.len() {
-        if nodes[n].has_ended() {
-            assert!(nodes[n].events("joined").is_empty(), "{}", nodes[n].log());
-            former.push(std::mem::replace(&mut nodes[n], start(n)));
+    for (n, node) in nodes.iter_mut().enumerate() {
+        if node.has_ended() {
+            assert!(node.events("joined").is_empty(), "{}", node.log());
+            former.push(std::mem::replace(node, start(n)));
         }
     }
 }

@@ -150,10 +150,19 @@ fn a_cluster_that_is_not_there_is_shown_as_such(store: &Store) {
     let said = store.tenure(&["lease", "resign"]);
     assert_eq!(said.code, 1, "{said:?}");
     assert!(said.stdout.contains("nobody holds tenure/leader"), "{said:?}");
-    // Declared, and no node there: it is degraded, and the reason says that nobody leads.
+    // Declared, and no node there: that is not well at all, until they are not wanted any more.
     declare(store, specs());
-    let status = store.tenure(&["status", "--json"]).ok().json();
-    assert_eq!(status["health"], "degraded", "{status}");
+    let said = store.tenure(&["status", "--json"]);
+    let status = said.json();
+    assert_eq!(
+        (said.code, &status["health"], &status["exit_code"]),
+        (1, &"unhealthy".into(), &1.into()),
+        "{status}"
+    );
     let why = row(store, "bench/1")["reason"].as_str().unwrap().to_owned();
     assert!(why.contains("nobody leads"), "{why}");
+    for spec in specs() {
+        store.tenure(&["daemon", "retire", spec.name.as_str()]).ok();
+    }
+    assert_eq!(store.tenure(&["status", "--json"]).ok().json()["health"], "healthy");
 }

@@ -44,7 +44,7 @@ pub(super) enum Ended {
 
 /// What the loop is told.
 enum Event {
-    Looked(Result<ClusterLook, StoreError>, Monotonic),
+    Looked(Box<Result<ClusterLook, StoreError>>, Monotonic),
     Rows(Result<Vec<Daemon>, StoreError>, Revision),
     Answered(Said, Result<Answer, StoreError>),
     Ended(DaemonName, Term, End),
@@ -210,7 +210,7 @@ impl Office {
         let (store, events, started) = (self.inner.store.clone(), self.events.clone(), SteadyClock.now());
         tokio::spawn(async move {
             let look = store.look().await;
-            let _ = events.send(Event::Looked(look, started));
+            let _ = events.send(Event::Looked(Box::new(look), started));
         });
     }
 
@@ -365,7 +365,7 @@ impl Office {
 
     fn take(&mut self, event: Event) {
         match event {
-            Event::Looked(look, started) => self.looked(look, started),
+            Event::Looked(look, started) => self.looked(*look, started),
             Event::Rows(rows, revision) => self.rows(rows, revision),
             Event::Answered(said, answer) => self.answered(said, answer),
             Event::Ended(daemon, generation, end) => self.ended(&daemon, generation, &end),
