@@ -33,7 +33,7 @@ pub(crate) struct ClusterNodeArgs {
     pub(crate) ledger: Option<Duration>,
 }
 
-/// Measure a cluster: daemons after a kill and a graceful stop, placing many, replacing a node, a rolling restart
+/// Measure a cluster: daemons after a kill and a graceful stop, placing many, replacing a node, a rolling restart, parts
 ///
 /// `kill` and `stop` start real processes. The others run their nodes in this one, over one connection pool. Everything
 /// happens in a schema or file of its own, which is removed afterwards.
@@ -44,15 +44,15 @@ pub(crate) struct ClusterNodeArgs {
         tenure bench cluster --db postgres://app@127.0.0.1/app --measure place --nodes 20 --daemons 50000")]
 pub(crate) struct ClusterArgs {
     /// What to measure
-    #[arg(long, value_delimiter = ',', value_name = "WHAT", default_values = ["kill", "stop", "place", "replace", "rolling"])]
+    #[arg(long, value_delimiter = ',', value_name = "WHAT", default_values = ["kill", "stop", "place", "replace", "rolling", "parts"])]
     pub(crate) measure: Vec<ClusterMeasure>,
     /// How often kill and stop are measured
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: u32,
-    /// How many nodes: 4 for kill, 3 for stop, 20 for place, 6 for the others by default
+    /// How many nodes: 4 for kill and parts, 3 for stop, 20 for place, 6 for the others by default
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..=100))]
     pub(crate) nodes: Option<u32>,
-    /// How many daemons: 40 for kill, 300 for stop, 50000 for place, 600 for the others by default
+    /// How many daemons: 40 for kill, 300 for stop, 50000 for place, 8 for parts, 600 for the others by default
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) daemons: Option<u32>,
 }
@@ -69,6 +69,8 @@ pub(crate) enum ClusterMeasure {
     Replace,
     /// Every node restarts, one after another: how often daemons move
     Rolling,
+    /// The parts of an outbox over several relays, against one relay: a receiver that takes 5 ms
+    Parts,
 }
 
 fn label(text: &str) -> Result<(String, String), String> {

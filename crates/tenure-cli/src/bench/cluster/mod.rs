@@ -3,6 +3,7 @@
 pub(in crate::bench) mod fleet;
 mod journal;
 mod nodes;
+mod parts;
 mod processes;
 mod restarts;
 
@@ -54,6 +55,7 @@ async fn measure(rig: &dyn Rig, args: &ClusterArgs, which: ClusterMeasure) -> Re
         ClusterMeasure::Place => nodes::place(rig, size(20, 50_000)).await,
         ClusterMeasure::Replace => restarts::replace(rig, size(6, 600)).await,
         ClusterMeasure::Rolling => restarts::rolling(rig, size(6, 600)).await,
+        ClusterMeasure::Parts => parts::parts(rig, size(4, 8)).await,
     }
 }
 
@@ -77,6 +79,7 @@ impl ClusterMeasure {
             Self::Place => "place",
             Self::Replace => "replace",
             Self::Rolling => "rolling",
+            Self::Parts => "parts",
         }
     }
 }

@@ -9,7 +9,7 @@ pub(crate) mod latency;
 pub(in crate::bench) mod measure;
 pub(crate) mod parked;
 mod postgres;
-mod receiver;
+pub(in crate::bench) mod receiver;
 pub(in crate::bench) mod rig;
 mod sqlite;
 pub(in crate::bench) mod statements;
