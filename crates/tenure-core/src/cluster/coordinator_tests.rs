@@ -1,3 +1,5 @@
+//! What a leader does next, by what it has seen and heard.
+
 use super::*;
 use crate::cluster::{Agents, DaemonSpec, LEADER_LEASE, Labels, Member};
 use crate::id::{Node, Unique};

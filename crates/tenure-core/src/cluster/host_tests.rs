@@ -1,3 +1,5 @@
+//! What a node does about its daemons, by what it was told.
+
 use super::*;
 use crate::cluster::DaemonSpec;
 
