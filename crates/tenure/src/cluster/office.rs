@@ -30,6 +30,9 @@ const LEAVE_WAIT: Duration = Duration::from_secs(3);
 const AGAIN: Duration = Duration::from_secs(1);
 /// How often the rows are read although nothing says that they have changed: someone may have deleted one by hand.
 const READ_EVERY: Duration = Duration::from_secs(30);
+/// How long a look waits that is to show what happened during the one before: while everything moves, one after another
+/// would be all that a busy database does.
+const HURRIED: Duration = Duration::from_millis(25);
 /// How much longer each look waits than the one before while nothing comes of looking.
 const SLOWER: f64 = 1.4;
 
@@ -412,7 +415,7 @@ impl Office {
         let pause = if in_motion { self.pause.min(rest) } else { rest };
         self.pause = self.pause.mul_f64(SLOWER).min(rest);
         // What happened while this look was under way may not show in it.
-        self.look_at = if self.hurried_at > started { now } else { now.after(pause) };
+        self.look_at = if self.hurried_at > started { now.after(HURRIED) } else { now.after(pause) };
     }
 
     fn rows(&mut self, rows: Result<Vec<Daemon>, StoreError>, revision: Revision) {
