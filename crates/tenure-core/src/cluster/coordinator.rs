@@ -199,6 +199,11 @@ impl Coordinator {
         let is_refused =
             |placement: &Placement| placement.daemon().is_some_and(|daemon| refused.contains_key(daemon));
         self.queue = plan(&picture).into_iter().filter(|placement| !is_refused(placement)).collect();
+        if self.queue.len() > ORDER_MAX {
+            // Those of one node together: each order then concerns few nodes, and each node reads and answers few times. What
+            // is urgent still comes first, for all of it is in the first orders or all of it is alike.
+            self.queue.make_contiguous().sort_by(|a, b| (urgency(a), a.to()).cmp(&(urgency(b), b.to())));
+        }
         (self.changed, self.planned_at, self.due_at) = (false, Some(now), self.next_moment());
     }
 
@@ -293,6 +298,14 @@ impl Coordinator {
     /// The daemons as the leader knows them.
     pub fn daemons(&self) -> &BTreeMap<DaemonName, Daemon> {
         &self.daemons
+    }
+}
+
+/// What must be done at once comes before what only explains and cleans up.
+fn urgency(placement: &Placement) -> u8 {
+    match placement {
+        Placement::Assign { .. } | Placement::Revoke { .. } | Placement::Unassign { .. } => 0,
+        Placement::Remove { .. } | Placement::Explain { .. } | Placement::Forget { .. } => 1,
     }
 }
 

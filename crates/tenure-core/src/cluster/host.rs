@@ -154,7 +154,7 @@ pub struct Host {
     gave_up: bool,
     /// A failure is being reported: one at a time, however many there are.
     reporting: bool,
-    /// Something comes here, or goes from here.
+    /// Something comes here next.
     in_motion: bool,
 }
 
@@ -190,8 +190,8 @@ impl Host {
         self.wanted_at = started;
         self.in_motion = false;
         for row in rows {
-            self.in_motion |= row.state != DaemonState::Active;
             let here = row.place.as_ref().is_some_and(|(node, under)| *node == self.node && *under == term);
+            self.in_motion |= !here;
             let Some(generation) = row.generation.filter(|_| here) else { continue };
             let left = row.deadline.map_or(Duration::ZERO, |deadline| store_now.until(deadline));
             let stop_by = started.after(left.saturating_sub((left / 10).min(CUT_OFF_MAX)));
@@ -334,6 +334,14 @@ impl Host {
         now: Monotonic,
     ) {
         self.acknowledging = false;
+        for (at, (daemon, generation)) in asked.iter().enumerate() {
+            let taken = verdicts.and_then(|verdicts| verdicts.get(at)).is_some_and(Verdict::is_taken);
+            let row = self.wanted.get_mut(daemon).filter(|row| row.generation == *generation && taken);
+            if let Some(row) = row.filter(|row| row.state == DaemonState::Assigning) {
+                // The store does not tell its node what that has said itself.
+                row.state = DaemonState::Active;
+            }
+        }
         self.answered(asked, verdicts, &Phase::Acknowledging, now, |verdict| match verdict {
             None => Phase::Claimed,
             Some(Verdict::Taken) => Phase::Ready,
@@ -432,6 +440,7 @@ impl Host {
     /// Whether anything comes here, goes from here, or is being said.
     pub fn in_motion(&self) -> bool {
         self.in_motion
+            || self.wanted.values().any(|wanted| wanted.state != DaemonState::Active)
             || self
                 .locals
                 .values()

@@ -355,6 +355,15 @@ impl Order {
 }
 
 impl Placement {
+    /// Where its daemon goes, if it is about that.
+    pub fn to(&self) -> Option<&NodeName> {
+        match self {
+            Self::Assign { to, .. } => Some(to),
+            Self::Revoke { next, .. } => next.as_ref(),
+            _ => None,
+        }
+    }
+
     /// The daemon, if it is about one.
     pub fn daemon(&self) -> Option<&DaemonName> {
         match self {

@@ -23,6 +23,8 @@ use crate::plan::Manners;
 const LEAVE_WAIT: Duration = Duration::from_secs(3);
 /// How much longer each look waits than the one before while nothing comes of looking.
 const SLOWER: f64 = 1.4;
+/// How often the rows are read although nothing says that they have changed.
+const READ_EVERY: Duration = Duration::from_secs(30);
 
 /// The copies that run in a process.
 pub(super) type Copies = BTreeMap<(DaemonName, Term), Copy>;
@@ -41,6 +43,8 @@ pub(super) struct Office {
     registering: bool,
     registered: bool,
     rows_at: Option<Revision>,
+    /// Then they are read although nothing says that they have changed.
+    read_at: Monotonic,
     look_at: Monotonic,
     pause: Duration,
     leaving: bool,
@@ -72,6 +76,7 @@ impl Office {
             registering: false,
             registered: false,
             rows_at: None,
+            read_at: Monotonic::from_origin(Duration::ZERO),
             look_at: now,
             pause,
             leaving: false,
@@ -152,9 +157,11 @@ impl Office {
     fn read_rows(&mut self, work: &mut Work<'_>) {
         let Some((look, _)) = self.look.as_ref().filter(|_| !self.reading) else { return };
         let Some(own) = look.node(&self.node) else { return };
-        if own.member.term != self.fence.term || self.rows_at == Some(own.member.revision) {
+        let same = self.rows_at == Some(own.member.revision) && work.now < self.read_at;
+        if own.member.term != self.fence.term || same {
             return;
         }
+        self.read_at = work.now.after(READ_EVERY);
         let revision = own.member.revision;
         self.reading = true;
         self.ask(Call::Rows(self.node.clone()), Why::Rows { term: self.fence.term, revision }, work);

@@ -50,7 +50,8 @@ impl Desk {
                 daemon.state = DaemonState::Active;
                 daemon.deadline = None;
                 daemon.since = self.now;
-                self.put(daemon);
+                // Its node has said so itself, and need not be told.
+                self.put_quietly(daemon);
                 Ok(())
             }
             DaemonState::Unassigned | DaemonState::Revoking => {

@@ -229,12 +229,17 @@ impl Desk {
 
     /// Writes a daemon, and tells the nodes that it concerns. Whoever gave the reason, it is cut to what is stored.
     fn put(&mut self, daemon: Daemon) {
-        let daemon = Daemon { reason: shorten(&daemon.reason), ..daemon };
         let before = self.daemons.get(daemon.name());
         let nodes = [daemon.node(), daemon.next.as_ref()].into_iter().flatten();
         let former = before.into_iter().flat_map(|before| [before.node(), before.next.as_ref()]).flatten();
         let concerned: Vec<NodeName> = nodes.chain(former).cloned().collect();
         self.touch(concerned);
+        self.put_quietly(daemon);
+    }
+
+    /// Writes a daemon whose nodes know.
+    fn put_quietly(&mut self, daemon: Daemon) {
+        let daemon = Daemon { reason: shorten(&daemon.reason), ..daemon };
         self.changed.insert(daemon.name().clone());
         self.daemons.insert(daemon.name().clone(), daemon);
     }
