@@ -26,6 +26,9 @@ pub(crate) const BACKEND: &str = "postgres";
 /// Version 14 of Postgres: the first that ends silent sessions and looks after clients that are gone.
 const VERSION_14: i32 = 140_000;
 
+/// From so many connections on, one is kept for looks at a cluster.
+const GLANCE_FROM: u32 = 4;
+
 /// How much longer than the server's own limit we wait for an answer.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -46,8 +49,10 @@ pub(crate) struct Shared {
     /// Opens connections that are not of the pool.
     pub(crate) connector: Connector,
     pub(crate) pool: Pool,
-    /// Turns for all but heartbeats: one fewer than connections, so that a renewal finds one.
+    /// Turns for all but heartbeats and looks at a cluster: fewer than connections, so that those find one.
     pub(crate) turns: Semaphore,
+    /// The turn of looks at a cluster, where there are connections enough for one.
+    pub(crate) glances: Option<Semaphore>,
     /// Whether a transaction pooler stands between.
     pub(crate) pooled: bool,
     /// Whether the server can end silent sessions and look after clients that are gone.
@@ -109,7 +114,10 @@ impl Shared {
         let limits = Limits { lock: options.lock_timeout, statement: options.statement_timeout };
         let pooled = found == Found::Pooled;
         let opened = if pooled { connector.clone() } else { connector.with_opening(limits.session(modern)) };
-        let turns = options.max_connections.saturating_sub(1).max(1) as usize;
+        // One is left for heartbeats, and one for looks: a node must see what it is to run, however busy it is.
+        let glances = options.max_connections >= GLANCE_FROM;
+        let left = if glances { 2 } else { 1 };
+        let turns = options.max_connections.saturating_sub(left).max(1) as usize;
         Ok(Self {
             label: options.label(),
             naming: options.naming.clone(),
@@ -119,6 +127,7 @@ impl Shared {
             pool: pool(options, opened, options.max_connections)?,
             connector,
             turns: Semaphore::new(turns),
+            glances: glances.then(|| Semaphore::new(1)),
             pooled,
             modern,
             capabilities,

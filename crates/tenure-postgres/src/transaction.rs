@@ -15,7 +15,7 @@ use tenure_core::StoreError;
 use tenure_core::lease::decide::Decision;
 use tenure_core::lease::{Flag, LeaseName, LeaseRecord, Term};
 use tenure_core::time::StoreTime;
-use tokio::sync::SemaphorePermit;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error, Row};
@@ -89,7 +89,11 @@ impl Shared {
     /// Waits for a turn. Whatever may be slow has one, and there are fewer turns than connections: so a heartbeat always
     /// finds a connection, however slow the rest is.
     pub(crate) async fn turn(&self) -> Result<SemaphorePermit<'_>, StoreError> {
-        match timeout(self.patience, self.turns.acquire()).await {
+        self.turn_of(&self.turns).await
+    }
+
+    async fn turn_of<'s>(&self, turns: &'s Semaphore) -> Result<SemaphorePermit<'s>, StoreError> {
+        match timeout(self.patience, turns.acquire()).await {
             Ok(Ok(turn)) => Ok(turn),
             _ => {
                 let message = "too many calls wait for the server".into();
@@ -101,6 +105,12 @@ impl Shared {
     /// Runs one statement that only reads, in one round trip.
     pub(crate) async fn read(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
         let _turn = self.turn().await?;
+        self.read_at_once(sql, params).await
+    }
+
+    /// The same with a turn of its own: what a node must see although it is busy.
+    pub(crate) async fn glance(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+        let _turn = self.turn_of(self.glances.as_ref().unwrap_or(&self.turns)).await?;
         self.read_at_once(sql, params).await
     }
 

@@ -46,8 +46,8 @@ use crate::writing::Params;
 impl ClusterStore for PostgresStore {
     async fn look(&self) -> Result<ClusterLook, StoreError> {
         let params: Params<'_> = &[(&LEADER_LEASE, Type::TEXT), (&NODE_LEASE_PREFIX, Type::TEXT)];
-        // Without waiting for a turn: a node that is alive but does not see what it is to run must stop it.
-        let rows = self.shared.read_at_once(&self.shared.statements.cluster.look, params).await?;
+        // By a turn of its own: a node that is alive but does not see what it is to run must stop it.
+        let rows = self.shared.glance(&self.shared.statements.cluster.look, params).await?;
         let reader = Reader { store: &self.shared.label };
         let first = rows.first().ok_or_else(|| reader.no_cluster())?;
         let revision = reader.revision(first, "cluster_revision")?;

@@ -248,6 +248,7 @@ fn settings(rng: &mut Rng) -> ClusterSettings {
         settings.acknowledge = seconds(3, 12);
         settings.drain = seconds(3, 12);
         settings.settle = seconds(2, 10);
+        settings.look = settings.look.min(settings.drain / 3);
         settings.cool_down = seconds(2, 15);
         settings.moves_at_once = rng.u32(1..=6);
         settings.uneven = rng.u32(0..=40);
