@@ -1,7 +1,7 @@
 //! When a leader plans, and what it does about answers.
 
 use super::*;
-use crate::cluster::{Agents, DaemonSpec, LEADER_LEASE, Labels, Member};
+use crate::cluster::{Agents, DaemonSpec, Group, LEADER_LEASE, Labels, Member};
 use crate::id::{Node, Unique};
 use crate::lease::{LeaseName, LeaseRecord};
 
@@ -137,4 +137,43 @@ fn what_changes_while_it_reads_is_read_next() {
     assert_eq!(next.after, Cursor { revision: Revision(10), daemon: None });
     leader.read(&next, Vec::new());
     assert_eq!(leader.wants(), None);
+}
+
+#[test]
+fn s71_while_an_order_is_under_way_no_other_is_given() {
+    let (mut leader, order) = placing();
+    leader.looked(&look(6), at(50));
+    leader.reads(vec![nowhere(6)]);
+    assert_eq!(leader.next_order(&fence(), at(100)), None, "nobody knows what becomes of the first");
+    // No answer, so what is so is read anew, and not at once.
+    assert!(leader.answered(&order, None, at(200)));
+    assert_eq!(leader.next_order(&fence(), at(300)), None);
+    assert!(leader.next_order(&fence(), at(1_300)).is_some());
+}
+
+#[test]
+fn a_deposed_leader_gives_no_further_order() {
+    let (mut leader, order) = placing();
+    let fenced = crate::lease::Fenced { fence: fence(), loss: crate::lease::Loss::Expired };
+    assert!(!leader.answered(&order, Some(&Answer::Fenced(fenced)), at(20)));
+}
+
+#[test]
+fn parts_whose_rows_are_gone_are_declared_again_and_nothing_else_is() {
+    let part = |index: u32, layout: u32| {
+        let spec = DaemonSpec::new(DaemonName::new(format!("work/{index}-of-{layout}")).unwrap());
+        spec.in_group(Group { name: "work".to_owned(), layout })
+    };
+    let specs = [part(0, 2), part(1, 2), DaemonSpec::new(DaemonName::new("work/alone").unwrap())];
+    let missing = |known: Vec<DaemonSpec>| -> Vec<String> {
+        let mut leader = coordinator();
+        leader.looked(&look(5), at(0));
+        leader.reads(known.into_iter().map(|spec| Daemon { spec, ..nowhere(5) }).collect());
+        leader.missing(&specs).iter().map(|spec| spec.name.to_string()).collect()
+    };
+    assert_eq!(missing(vec![part(0, 2)]), ["work/1-of-2"]);
+    assert!(missing(vec![part(0, 2), part(1, 2)]).is_empty());
+    assert!(missing(vec![part(0, 2), part(0, 3)]).is_empty(), "another number is about to replace it");
+    let unread = Coordinator::new(ClusterSettings::default(), at(0));
+    assert!(unread.missing(&specs).is_empty(), "nothing is known yet");
 }

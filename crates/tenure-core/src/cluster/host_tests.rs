@@ -131,7 +131,7 @@ fn an_earlier_generation_ends_before_the_next_begins() {
 }
 
 #[test]
-fn what_is_not_assigned_here_is_stopped() {
+fn s67_what_is_not_assigned_here_is_stopped() {
     let mut gone = running();
     assert_eq!(gone.sees(&[], at(10)), [Action::Lose { daemon: name("d"), generation: generation(3) }]);
     let mut elsewhere = running();

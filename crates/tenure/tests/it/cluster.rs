@@ -405,3 +405,42 @@ async fn an_exclusive_relay_and_parts_wait_for_each_other() {
     running.await.unwrap().unwrap();
     again.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subscription_and_retention_are_daemons_and_move_with_their_nodes() {
+    let database = crate::bank::database();
+    let notes = crate::subscription::Notes::failing(0);
+    let start = |name: &'static str| {
+        let (database, notes) = (database.clone(), notes.clone());
+        async move {
+            let events = tenure::Events::new(database.events());
+            let settings = tenure::SubscriptionSettings { checkpoint_every: 1, ..Default::default() };
+            let reader = tenure::Subscription::new(
+                "mails",
+                events,
+                database.checkpoints(),
+                tenure::Handling::Each(notes),
+                settings,
+            )
+            .unwrap();
+            let relays = tenure::RelaySettings::default();
+            let retention = tenure::Retention::default();
+            let sweeper = tenure::Sweeper::new(database.outbox(), retention, &relays).unwrap();
+            let node = local_node(Some(name)).unwrap();
+            let builder =
+                Cluster::builder(database.leases(), database.cluster(), node).settings(super_quick());
+            builder.subscription(&reader).unwrap().daemon("sweep", sweeper).unwrap().start().await.unwrap()
+        }
+    };
+    let a = start("a").await;
+    crate::subscription::append(&database, &["One", "Two"]).await;
+    until("both are handled", || notes.seen() == ["One", "Two"]).await;
+    let b = start("b").await;
+    a.stop().await;
+    crate::subscription::append(&database, &["Three"]).await;
+    until("the next node goes on where the other stopped", || notes.seen() == ["One", "Two", "Three"]).await;
+    let rows = b.daemons(&DaemonFilter::beginning("")).await.unwrap();
+    let on_b = rows.iter().filter(|row| row.node().is_some_and(|node| node.as_str() == "b")).count();
+    assert_eq!((rows.len(), on_b), (2, 2), "{rows:?}");
+    b.stop().await;
+}

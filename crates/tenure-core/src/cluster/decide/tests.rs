@@ -308,3 +308,24 @@ fn whoever_ran_a_daemon_without_a_row_is_told_when_it_is_placed_anew() {
     let told: Vec<&str> = decided.writes.nodes.iter().map(|member| member.node.name.as_str()).collect();
     assert_eq!(told, ["ann", "beth"]);
 }
+
+#[test]
+fn s62_a_leader_that_takes_a_living_node_for_dead_changes_nothing() {
+    // Itself, say: its heartbeat is written, and an old look does not show it.
+    let daemons = vec![placed("work/a", DaemonState::Active)];
+    let assign = Placement::Assign {
+        daemon: name("work/a"),
+        generation: Term::new(5),
+        to: node("beth"),
+        term: Term::FIRST,
+        reason: "its node ann is gone".to_owned(),
+        group: None,
+    };
+    let placements = vec![assign, Placement::Forget { node: node("ann"), term: Term::FIRST }];
+    let order = Order::Place { fence: fence(LEADER_LEASE), placements, deadlines: DEADLINES };
+    let decided = decide(&order, rows(LEADER_LEASE, daemons));
+    let held = Refusal::StillHeld { daemon: name("work/a"), state: DaemonState::Active };
+    let refused = vec![Verdict::Refused(held), Verdict::Refused(Refusal::NodeLives(node("ann")))];
+    assert_eq!(decided.answer, Answer::Done(refused));
+    assert!(decided.writes.is_empty());
+}
