@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use serde_json::json;
-use tenure::core::lease::LeaseRecord;
 use tenure::core::outbox::{Health, HealthThresholds, Level};
 use tenure::core::subscription::Progress;
 use tenure::event::Position;
@@ -15,8 +14,10 @@ use crate::output::{self, Failure, Table};
 use crate::overview::Overview;
 use crate::{lease, store};
 
-/// How many leases are listed.
-const LEASES: u32 = 200;
+/// How many leases are read: those of daemons, which are told as daemons, are among them.
+const LEASES_READ: u32 = 100_000;
+/// How many of the others are listed.
+const LEASES: usize = 200;
 
 pub(crate) async fn status(global: &Global, args: &StatusArgs) -> Result<ExitCode, Failure> {
     let thresholds = HealthThresholds {
@@ -28,7 +29,9 @@ pub(crate) async fn status(global: &Global, args: &StatusArgs) -> Result<ExitCod
     let url = store::database_url(global)?;
     store::refuse_memory(url)?;
     let database = store::open_existing(global, url).await?;
-    let (leases, now) = database.admin().list(LEASES).await?;
+    let (mut leases, now) = database.admin().list(LEASES_READ).await?;
+    leases.retain(|record| DaemonName::of_lease(&record.name).is_none());
+    leases.truncate(LEASES);
     let stats = database.outbox_admin().stats().await?;
     let subscriptions = database.checkpoints().subscriptions().await?;
     let head = database.events().read_all(Position::START, 1).await?.head;
@@ -91,8 +94,7 @@ pub(crate) async fn status(global: &Global, args: &StatusArgs) -> Result<ExitCod
         ));
     }
     cluster.print();
-    let of_daemon = |record: &LeaseRecord| DaemonName::of_lease(&record.name).is_some();
-    let held: Vec<_> = leases.iter().filter(|record| record.is_held(now) && !of_daemon(record)).collect();
+    let held: Vec<_> = leases.iter().filter(|record| record.is_held(now)).collect();
     if held.is_empty() {
         if look.nodes.is_empty() && daemons.is_empty() {
             output::line("leases    none held: no relay with --coordination exclusive is at work");
