@@ -26,7 +26,7 @@ const APPLICATION_NAME_MAX_BYTES: usize = 50;
 pub struct PostgresOptions {
     /// Where the tables live. `tenure_` in the connection's own schema.
     pub naming: Naming,
-    /// How many connections the pool has at most; presence, watches, session locks and the outbox have their own. 4.
+    /// How many connections the pool has at most; presence, watches, session locks and the outbox have their own. 5.
     pub max_connections: u32,
     /// How many connections outbox and events have at most, opened when they are first needed. 8.
     pub max_outbox_connections: u32,
@@ -118,7 +118,7 @@ impl PostgresOptions {
     fn to(server: Config) -> Self {
         Self {
             naming: Naming::default(),
-            max_connections: 4,
+            max_connections: 5,
             max_outbox_connections: 8,
             max_watches: 8,
             connect_timeout: Duration::from_secs(5),

@@ -27,7 +27,7 @@ pub(crate) const BACKEND: &str = "postgres";
 const VERSION_14: i32 = 140_000;
 
 /// From so many connections on, one is kept for looks at a cluster.
-const GLANCE_FROM: u32 = 4;
+const GLANCE_FROM: u32 = 5;
 
 /// How much longer than the server's own limit we wait for an answer.
 const GRACE: Duration = Duration::from_secs(2);

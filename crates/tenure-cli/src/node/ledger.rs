@@ -177,6 +177,7 @@ fn write_sqlite(
 async fn connect(url: &str) -> Result<Client, tokio_postgres::Error> {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
     tokio::spawn(connection);
+    client.batch_execute(postgres::OPENING).await?;
     Ok(client)
 }
 

@@ -5,6 +5,8 @@ pub(super) mod postgres {
         daemon text NOT NULL, generation bigint NOT NULL, node text NOT NULL, seq bigint NOT NULL)";
     pub(crate) const WRITE: &str =
         "INSERT INTO {prefix}cluster_ledger (daemon, generation, node, seq) VALUES ($1, $2, $3, $4)";
+    /// A process that freezes between its fence and its commit must not keep its daemon.
+    pub(crate) const OPENING: &str = "SET idle_in_transaction_session_timeout = '2s'";
     /// Two nodes that make one table at once stumble over each other.
     pub(crate) const LOCK: &str = "SELECT pg_advisory_xact_lock(7203987712441)";
 }

@@ -175,6 +175,7 @@ impl ClusterPlan {
     /// before they look again.
     fn of_blind_nodes(mut self) -> Self {
         self.settings.drain = Duration::from_secs(3);
+        self.settings.look = Duration::from_secs(1);
         self.settings.acknowledge = Duration::from_secs(10);
         self.climate = Climate::CLEAR;
         self.operators = Some(Operators { longest_pause: Duration::from_secs(3), divide: 0 });
