@@ -49,7 +49,7 @@ fn s68_daemons_survive_kills_freezes_and_restarts_of_their_nodes(store: &Store) 
             }
             3 | 4 => {
                 let span = Duration::from_millis(chance.u64(3_000..8_000));
-                nodes[victim].freeze_while(|| pass(span));
+                nodes[victim].freeze_while(store, || pass(span));
                 freezes += 1;
             }
             5 => {
@@ -81,7 +81,7 @@ fn s68_daemons_survive_kills_freezes_and_restarts_of_their_nodes(store: &Store) 
     let theirs = nodes[frozen].running();
     let (before, after) = nodes.split_at_mut(frozen);
     let (stopped, after) = after.split_first_mut().unwrap();
-    stopped.freeze_while(|| {
+    stopped.freeze_while(store, || {
         wait_until_long("others have the daemons of a frozen node", || {
             let elsewhere = running(before).into_iter().chain(running(after));
             let elsewhere: BTreeSet<String> = elsewhere.map(|(daemon, _, _)| daemon).collect();

@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
@@ -131,10 +132,18 @@ impl ClusterNode {
         self.exit();
     }
 
-    /// Freezes it while something is done.
-    pub(crate) fn freeze_while(&mut self, what: impl FnOnce()) {
-        let from = micros_now();
+    /// Freezes it while something is done, at a moment at which it does not hold up everyone else: who is frozen with the one
+    /// lock of a SQLite file in hand stops all who write, and no lease mends that.
+    pub(crate) fn freeze_while(&mut self, store: &Store, what: impl FnOnce()) {
+        let mut from = micros_now();
         self.signal(Signal::SIGSTOP);
+        while !store.can_be_written() {
+            self.signal(Signal::SIGCONT);
+            self.frozen.push((from, micros_now()));
+            thread::sleep(Duration::from_millis(30)); // passes time: it commits meanwhile
+            from = micros_now();
+            self.signal(Signal::SIGSTOP);
+        }
         what();
         self.signal(Signal::SIGCONT);
         self.frozen.push((from, micros_now()));

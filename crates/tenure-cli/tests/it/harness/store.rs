@@ -86,6 +86,16 @@ impl Store {
         self.kind == Kind::Sqlite
     }
 
+    /// Whether nobody holds the one lock of a SQLite file for long; others have no such lock.
+    pub(crate) fn can_be_written(&self) -> bool {
+        if !self.is_sqlite() {
+            return true;
+        }
+        let mut connection = self.sqlite();
+        connection.busy_timeout(std::time::Duration::from_millis(500)).unwrap();
+        connection.transaction_with_behavior(TransactionBehavior::Immediate).is_ok()
+    }
+
     /// A path for a file of the test's own.
     pub(crate) fn path(&self, name: &str) -> String {
         self.directory.path().join(name).to_str().unwrap().to_owned()
