@@ -79,7 +79,7 @@ pub enum RelayError {
     Lease(#[from] LeaseError),
     /// Nodes of a cluster drain parts of this outbox.
     #[error(
-        "{part} is at work: nodes drain parts of this outbox, and each message would be delivered twice. Stop the relays with \
+        "{part} is at work or paused: nodes drain parts of this outbox, and each message would be delivered twice. Stop the relays with \
          --coordination partitioned first, or start this one like them"
     )]
     PartsAtWork {
@@ -260,9 +260,9 @@ impl Relay {
             // With the lease in hand: parts that begin now see it and wait, parts that are at work are seen here.
             if let Some(part) = self.part_at_work().await {
                 let _ = lease.release().await;
-                self.shared.gauge.trouble(Some(format!("{part} is at work")));
+                self.shared.gauge.trouble(Some(format!("{part} is at work or paused")));
                 if !std::mem::replace(&mut told, true) {
-                    tracing::error!(%part, "parts of this outbox are at work: an exclusive relay waits until all of them have stopped");
+                    tracing::error!(%part, "parts of this outbox are at work or paused: an exclusive relay waits until there are none");
                 }
                 tokio::select! {
                     () = stop.stopped() => return Ok(()),
@@ -304,11 +304,12 @@ impl Relay {
         }
     }
 
-    /// A part of this outbox that some node drains, if there is one. A store that is away is ridden out in office.
+    /// A part of this outbox that some node drains, or that is paused, if there is one. A store that is away is ridden out in office.
     async fn part_at_work(&self) -> Option<DaemonName> {
         let rows = self.parts.as_ref()?.daemons(&DaemonFilter::beginning(PARTS)).await.ok()?;
-        let placed = |row: &&Daemon| row.place.is_some() && row.spec.group.is_some();
-        rows.iter().find(placed).map(|row| row.name().clone())
+        // What an operator holds back is not for another relay to send either.
+        let busy = |row: &&Daemon| row.place.is_some() || row.paused_by.is_some() && !row.retired;
+        rows.iter().find(|row| row.spec.group.is_some() && busy(row)).map(|row| row.name().clone())
     }
 
     /// Whether the outbox knows the lease: nothing may be delivered that could never be recorded.

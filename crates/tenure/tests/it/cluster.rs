@@ -367,7 +367,9 @@ async fn an_exclusive_relay_and_parts_wait_for_each_other() {
     let parts = relaying(&database, "parts", 2, &book).await;
     let at_work = || async {
         let rows = database.cluster().daemons(&DaemonFilter::beginning("outbox/")).await.unwrap();
-        rows.iter().filter(|row| row.state == DaemonState::Active).count()
+        rows.iter()
+            .filter(|row| !matches!(row.state, DaemonState::Unassigned | DaemonState::Assigning))
+            .count()
     };
     while at_work().await < 2 {
         // passes time: until both parts are at work
@@ -391,16 +393,34 @@ async fn an_exclusive_relay_and_parts_wait_for_each_other() {
     // passes time: a relay that did not wait would deliver by now
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!((book.count(), other.count()), (30, 0), "the parts deliver, the other waits");
+    for index in 0..2 {
+        let name = DaemonName::new(format!("outbox/{index}-of-2")).unwrap();
+        parts.steer(name, Steering::Pause, "ada").await.unwrap();
+    }
+    while at_work().await > 0 {
+        // passes time: until both parts have stopped
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    fill(&*database.outbox(), 5, 5).await;
+    // passes time: a relay that did not mind the pause would deliver by now
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    assert_eq!((book.count(), other.count()), (30, 0), "what is paused is sent by nobody");
+    for index in 0..2 {
+        let name = DaemonName::new(format!("outbox/{index}-of-2")).unwrap();
+        parts.steer(name, Steering::Resume, "ada").await.unwrap();
+    }
+    crate::parts::until_pending(&database, 0).await;
+    assert_eq!((book.count(), other.count()), (60, 0));
     parts.stop().await;
     fill(&*database.outbox(), 5, 5).await;
     crate::parts::until_pending(&database, 0).await;
-    assert_eq!((book.count(), other.count()), (30, 30), "now it is the other's turn");
+    assert_eq!((book.count(), other.count()), (60, 30), "now it is the other's turn");
     let again = relaying(&database, "parts", 2, &book).await;
     fill(&*database.outbox(), 5, 5).await;
     crate::parts::until_pending(&database, 0).await;
     // passes time: a part that did not wait would deliver by now
     tokio::time::sleep(Duration::from_millis(300)).await;
-    assert_eq!((book.count(), other.count()), (30, 60), "the parts wait for it");
+    assert_eq!((book.count(), other.count()), (60, 60), "the parts wait for it");
     stop.stop();
     running.await.unwrap().unwrap();
     again.stop().await;
