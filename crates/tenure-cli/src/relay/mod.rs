@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde_json::json;
 use tenure::core::contract::Sink;
 use tenure::sink::{self, HttpOptions, SinkError, SinkOptions};
-use tenure::{DaemonFilter, Database, LeaseSettings, RelayError, RelayStatus, Role, Stop, local_node};
+use tenure::{Database, LeaseSettings, OutboxParts, RelayError, RelayStatus, Role, Stop, local_node};
 
 use self::work::{Plan, Status, Work};
 use crate::args::{Coordination, Global, RelayArgs};
@@ -146,7 +146,7 @@ async fn until_empty(args: &RelayArgs, status: &Status, database: &Database) {
 /// Whether all that is left belongs to parts that an operator has paused: it could not be delivered now.
 async fn is_held_back(status: &RelayStatus, database: &Database) -> bool {
     let Role::Parts { parts } = status.role else { return false };
-    let Ok(rows) = database.cluster().daemons(&DaemonFilter::beginning("outbox/")).await else {
+    let Ok(rows) = database.cluster().daemons(&OutboxParts::filter()).await else {
         return false;
     };
     let (paused, others): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.paused_by.is_some());

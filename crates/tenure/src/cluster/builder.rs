@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tenure_core::cluster::{
-    Answer, ClusterSettings, DaemonName, DaemonSpec, Group, LEADER_LEASE, Labels, MemberError, Order,
-    node_lease,
+    Answer, ClusterSettings, DaemonName, DaemonSpec, Group, LEADER_LEASE, Labels, MemberError, node_lease,
 };
 use tenure_core::contract::{ClusterStore, LeaseStore};
 use tenure_core::id::Node;
@@ -195,13 +194,7 @@ impl ClusterBuilder {
 /// Registers for the first time. What waiting cannot mend (missing rights, a refusal) is an error at once; a store that is
 /// away is ridden out in office.
 async fn register(inner: &Inner, fence: &Fence) -> Result<(), ClusterError> {
-    let order = Order::Register {
-        fence: fence.clone(),
-        member: Box::new(inner.member(fence.term, false)),
-        declares: inner.specs.clone(),
-        deadlines: inner.settings.deadlines(),
-    };
-    match inner.store.apply(&order).await {
+    match inner.store.apply(&inner.registration(fence, false)).await {
         Ok(Answer::Done(_)) => {
             inner.declared.store(true, Ordering::Relaxed);
             Ok(())

@@ -207,6 +207,19 @@ impl Inner {
         }
     }
 
+    /// The order by which this node registers. The parts of something that is divided are declared once: a node of the former
+    /// number that joins again must not turn the new one back.
+    fn registration(&self, fence: &Fence, leaving: bool) -> Order {
+        let again = self.declared.load(Ordering::Relaxed);
+        let declares = self.specs.iter().filter(|spec| !again || spec.group.is_none());
+        Order::Register {
+            fence: fence.clone(),
+            member: Box::new(self.member(fence.term, leaving)),
+            declares: declares.cloned().collect(),
+            deadlines: self.settings.deadlines(),
+        }
+    }
+
     fn looked(&self, look: &ClusterLook) {
         self.gauge.looked();
         self.observers.looked(look);
@@ -390,9 +403,9 @@ struct Life {
 impl Life {
     /// In office, out of it, in again, until it leaves.
     async fn live(self, first: Fence) {
-        let mut fence = Some(first);
+        let (mut fence, mut registered) = (Some(first), self.inner.declared.load(Ordering::Relaxed));
         while let Some(present) = fence.take() {
-            match self.serve(&present).await {
+            match self.serve(&present, std::mem::take(&mut registered)).await {
                 Ended::Left => {
                     depart(&self.inner, &self.seat, present).await;
                     break;
@@ -411,7 +424,7 @@ impl Life {
 
     /// One time in office. Leading, watching and listening belong to it: a leader that does not see the cluster must not
     /// lead it. They end after the daemons, for a leader that leaves moves its own ones too.
-    async fn serve(&self, fence: &Fence) -> Ended {
+    async fn serve(&self, fence: &Fence, registered: bool) -> Ended {
         let last = Stop::new();
         let mut beside = vec![
             tokio::spawn(burial::watch(self.inner.clone(), self.leases.clone(), last.child())),
@@ -421,7 +434,8 @@ impl Life {
             let stand = leading::stand(self.inner.clone(), lease.clone(), last.child());
             beside.push(tokio::spawn(stand));
         }
-        let office = Office::new(self.inner.clone(), self.seat.clone(), fence.clone(), last.clone());
+        let office =
+            Office::new(self.inner.clone(), self.seat.clone(), fence.clone(), last.clone(), registered);
         let ended = office.run(&self.stop).await;
         last.stop();
         for task in beside {

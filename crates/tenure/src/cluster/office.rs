@@ -10,8 +10,7 @@ use std::time::Duration;
 
 use tenure_core::StoreError;
 use tenure_core::cluster::{
-    Action, Answer, ClusterLook, Daemon, DaemonFilter, DaemonName, DaemonSpec, End, Host, Order, Revision,
-    Verdict,
+    Action, Answer, ClusterLook, Daemon, DaemonFilter, DaemonName, End, Host, Order, Revision, Verdict,
 };
 use tenure_core::lease::{Fence, Fenced, Term};
 use tenure_core::time::{Clock, Monotonic};
@@ -91,6 +90,8 @@ pub(super) struct Office {
     read_at: Monotonic,
     /// When this node last knew for sure what it is to run: the start of a look whose rows it has.
     sure_at: Monotonic,
+    /// That is too long ago, and what ran here was stopped.
+    blind: bool,
     look_at: Monotonic,
     /// When something last happened that a look is to show.
     hurried_at: Monotonic,
@@ -101,7 +102,8 @@ pub(super) struct Office {
 }
 
 impl Office {
-    pub(super) fn new(inner: Arc<Inner>, lease: Lease, fence: Fence, last: Stop) -> Self {
+    /// `registered`: whether the store has this node's row under this fence already.
+    pub(super) fn new(inner: Arc<Inner>, lease: Lease, fence: Fence, last: Stop, registered: bool) -> Self {
         let (events, inbox) = mpsc::unbounded_channel();
         let now = SteadyClock.now();
         let host = Host::new(inner.node.name.clone(), inner.settings.clone());
@@ -118,12 +120,13 @@ impl Office {
             looking: false,
             reading: false,
             registering: false,
-            registered: false,
+            registered,
             register_at: now,
             registered_at: now,
             rows_at: None,
             read_at: now,
             sure_at: now,
+            blind: false,
             look_at: now,
             hurried_at: now,
             pause,
@@ -135,7 +138,9 @@ impl Office {
     /// Works until the lease is over, or until it has left.
     pub(super) async fn run(mut self, stop: &Stop) -> Ended {
         let lost = self.lease.lost();
-        self.register();
+        if !self.registered {
+            self.register();
+        }
         loop {
             let now = SteadyClock.now();
             self.act(now);
@@ -162,13 +167,15 @@ impl Office {
     /// A node that cannot see what it is to run, although its lease is renewed, stops: the leader may have told it to, and
     /// takes by force what it does not stop in time. It starts again what it is still to run once it sees.
     fn stop_when_blind(&mut self, now: Monotonic) {
-        if self.sure_at.until(now) < self.inner.settings.drain / 2 || self.host.running().next().is_none() {
+        let blind_for = self.sure_at.until(now);
+        let blind = blind_for >= self.inner.settings.drain / 2;
+        // Once: what it stopped may take a while to end.
+        if std::mem::replace(&mut self.blind, blind) || !blind {
             return;
         }
-        let blind_for = self.sure_at.until(now);
         tracing::error!(?blind_for, "this node cannot see what it is to run; it stops its daemons");
         self.host.out_of_office(now);
-        self.rows_at = None;
+        (self.rows_at, self.read_at) = (None, now);
     }
 
     /// Everything stops; returns when nothing runs any more.
@@ -248,21 +255,7 @@ impl Office {
 
     fn register(&mut self) {
         self.registering = true;
-        let member = self.inner.member(self.fence.term, self.leaving);
-        let order = Order::Register {
-            fence: self.fence.clone(),
-            member: Box::new(member),
-            declares: self.specs(),
-            deadlines: self.inner.settings.deadlines(),
-        };
-        self.say(Said::Registered, order);
-    }
-
-    /// What it brings along. The parts of something that is divided are declared once: a node of the former number that
-    /// joins again must not turn the new one back.
-    fn specs(&self) -> Vec<DaemonSpec> {
-        let again = self.inner.declared.load(Ordering::Relaxed);
-        self.inner.specs.iter().filter(|spec| !again || spec.group.is_none()).cloned().collect()
+        self.say(Said::Registered, self.inner.registration(&self.fence, self.leaving));
     }
 
     fn leave(&mut self) {
@@ -427,7 +420,10 @@ impl Office {
                 // The clock of the look that showed the change, counted from its start: a deadline is never later here
                 // than at the leader.
                 let Some((look, started)) = &self.look else { return };
-                self.sure_at = *started;
+                // A later look may show that there is more to read.
+                if look.node(&self.inner.node.name).is_some_and(|own| own.member.revision == revision) {
+                    self.sure_at = *started;
+                }
                 let inner = self.inner.clone();
                 let can_run = |daemon: &DaemonName| inner.agent(daemon).is_some();
                 self.host.assigned(&rows, self.fence.term, look.now, *started, can_run);

@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use tenure_core::StoreError;
+use tenure_core::cluster::DaemonFilter;
 use tenure_core::contract::{ClusterStore, LeaseStore, OutboxStore, Sink};
 use tenure_core::id::NodeName;
 use tenure_core::lease::LeaseName;
@@ -55,6 +57,15 @@ struct Whole {
     lease: LeaseName,
 }
 
+impl Whole {
+    /// Who drains the whole outbox, by the store's clock.
+    async fn holder(&self) -> Result<Option<NodeName>, StoreError> {
+        let now = self.cluster.look().await?.now;
+        let lease = self.leases.observe(&self.lease).await?.filter(|lease| lease.is_held(now));
+        Ok(lease.map(|lease| lease.node.name))
+    }
+}
+
 #[derive(Debug, Default)]
 struct Relays {
     at_work: BTreeMap<Part, Relay>,
@@ -93,6 +104,11 @@ impl OutboxParts {
         Self { shared: Arc::new(Shared { depot, sink, node, settings, whole, relays }) }
     }
 
+    /// Which daemons the parts of an outbox are.
+    pub fn filter() -> DaemonFilter {
+        DaemonFilter::beginning(format!("{OUTBOX}/"))
+    }
+
     /// What the relays of this node do and have done, all together.
     pub fn status(&self) -> RelayStatus {
         let relays = self.relays();
@@ -116,12 +132,16 @@ impl OutboxParts {
         let Some(whole) = &self.shared.whole else { return Ok(true) };
         let mut told = false;
         loop {
-            let now = whole.cluster.look().await?.now;
-            let lease = whole.leases.observe(&whole.lease).await?.filter(|lease| lease.is_held(now));
-            let Some(lease) = lease else { return Ok(true) };
-            if !std::mem::replace(&mut told, true) {
-                tracing::warn!(daemon = %duty.daemon, node = %lease.node.name, lease = %whole.lease,
-                    "another relay drains the whole outbox; its parts wait until it has stopped");
+            match whole.holder().await {
+                Ok(None) => return Ok(true),
+                // A store that is away is no fault of this daemon: nothing is delivered until it is known.
+                Err(error) if error.is_transient() => {}
+                Err(error) => return Err(error.into()),
+                Ok(Some(node)) if !std::mem::replace(&mut told, true) => {
+                    tracing::warn!(daemon = %duty.daemon, %node, lease = %whole.lease,
+                        "another relay drains the whole outbox; its parts wait until it has stopped");
+                }
+                Ok(Some(_)) => {}
             }
             tokio::select! {
                 () = duty.stop.stopped() => return Ok(false),

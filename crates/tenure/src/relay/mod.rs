@@ -42,7 +42,8 @@ mod status;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::cluster::{Daemon, DaemonFilter, DaemonName};
+use tenure_core::StoreError;
+use tenure_core::cluster::{Daemon, DaemonName};
 use tenure_core::contract::{ClusterStore, OutboxStore, Sink};
 use tenure_core::id::NodeName;
 use tenure_core::lease::{Fence, SettingsError};
@@ -53,6 +54,7 @@ pub use self::depot::Depot;
 use self::office::{Ended, Office};
 use self::status::Gauge;
 pub use self::status::{RelayStatus, Role};
+use crate::cluster::OutboxParts;
 use crate::error::LeaseError;
 use crate::hub::{Bell, Hub};
 use crate::lease::Lease;
@@ -60,8 +62,6 @@ use crate::mandate::{InAir, Left, Mandate};
 use crate::stop::Stop;
 use crate::sweeper::Sweeper;
 
-/// How the names of an outbox's parts begin.
-const PARTS: &str = "outbox/";
 /// How often a relay looks whether parts have stopped.
 const PARTS_AGAIN: Duration = Duration::from_secs(2);
 /// How long a relay that was deposed waits before it stands by again.
@@ -204,8 +204,16 @@ impl Relay {
     pub async fn run(&self, stop: &Stop) -> Result<(), RelayError> {
         let ran = match &self.lease {
             None => {
-                if let Some(part) = self.part_at_work().await {
-                    return Err(RelayError::PartsAtWork { part });
+                loop {
+                    match self.part_at_work().await {
+                        Ok(None) => break,
+                        Ok(Some(part)) => return Err(RelayError::PartsAtWork { part }),
+                        Err(error) => self.cannot_see_parts(&error),
+                    }
+                    tokio::select! {
+                        () = stop.stopped() => return Ok(()),
+                        () = tokio::time::sleep(PARTS_AGAIN) => {}
+                    }
                 }
                 self.shared.gauge.role(Role::Alone);
                 self.office(None).run(stop).await;
@@ -258,11 +266,18 @@ impl Relay {
             let Some(fence) = lease.acquire_when_free(stop).await? else { return Ok(()) };
             self.check_home(lease, &fence).await?;
             // With the lease in hand: parts that begin now see it and wait, parts that are at work are seen here.
-            if let Some(part) = self.part_at_work().await {
+            let seen = self.part_at_work().await;
+            if !matches!(seen, Ok(None)) {
                 let _ = lease.release().await;
-                self.shared.gauge.trouble(Some(format!("{part} is at work or paused")));
-                if !std::mem::replace(&mut told, true) {
-                    tracing::error!(%part, "parts of this outbox are at work or paused: an exclusive relay waits until there are none");
+                match seen {
+                    Err(error) => self.cannot_see_parts(&error),
+                    Ok(part) => {
+                        let part = part.map_or_else(String::new, |part| part.to_string());
+                        self.shared.gauge.trouble(Some(format!("{part} is at work or paused")));
+                        if !std::mem::replace(&mut told, true) {
+                            tracing::error!(%part, "parts of this outbox are at work or paused: an exclusive relay waits until there are none");
+                        }
+                    }
                 }
                 tokio::select! {
                     () = stop.stopped() => return Ok(()),
@@ -304,12 +319,19 @@ impl Relay {
         }
     }
 
-    /// A part of this outbox that some node drains, or that is paused, if there is one. A store that is away is ridden out in office.
-    async fn part_at_work(&self) -> Option<DaemonName> {
-        let rows = self.parts.as_ref()?.daemons(&DaemonFilter::beginning(PARTS)).await.ok()?;
+    /// A part of this outbox that some node drains, or that is paused, if there is one.
+    async fn part_at_work(&self) -> Result<Option<DaemonName>, StoreError> {
+        let Some(cluster) = &self.parts else { return Ok(None) };
+        let rows = cluster.daemons(&OutboxParts::filter()).await?;
         // What an operator holds back is not for another relay to send either.
         let busy = |row: &&Daemon| row.place.is_some() || row.paused_by.is_some() && !row.retired;
-        rows.iter().find(|row| row.spec.group.is_some() && busy(row)).map(|row| row.name().clone())
+        Ok(rows.iter().find(|row| row.spec.group.is_some() && busy(row)).map(|row| row.name().clone()))
+    }
+
+    /// No answer is a maybe: nothing is delivered until it is known.
+    fn cannot_see_parts(&self, error: &StoreError) {
+        tracing::warn!(%error, "whether parts of this outbox are at work is not known; the relay waits until it is");
+        self.shared.gauge.trouble(Some(error.to_string()));
     }
 
     /// Whether the outbox knows the lease: nothing may be delivered that could never be recorded.

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tenure::core::cluster::Labels;
+use tenure::core::cluster::{Answer, ClusterLook, Cursor, Daemon, Labels, Order};
+use tenure::core::contract::{ClusterStore, LeaseAdmin, LeaseStore};
 use tenure::core::memory::MemoryStore;
 use tenure::{
     Agent, Cluster, ClusterBuilder, ClusterError, ClusterEvent, ClusterSettings, DaemonFilter, DaemonName,
@@ -462,5 +463,105 @@ async fn a_subscription_and_retention_are_daemons_and_move_with_their_nodes() {
     let rows = b.daemons(&DaemonFilter::beginning("")).await.unwrap();
     let on_b = rows.iter().filter(|row| row.node().is_some_and(|node| node.as_str() == "b")).count();
     assert_eq!((rows.len(), on_b), (2, 2), "{rows:?}");
+    b.stop().await;
+}
+
+/// A store whose leases work while nothing of the cluster can be seen.
+#[derive(Debug, Clone)]
+struct Foggy {
+    inner: MemoryStore,
+    fog: Arc<std::sync::atomic::AtomicBool>,
+}
+
+impl Foggy {
+    fn see(&self) -> Result<(), tenure::StoreError> {
+        match self.fog.load(Ordering::SeqCst) {
+            false => Ok(()),
+            true => Err(tenure::StoreError::Unreachable {
+                store: "fog".into(),
+                message: "nothing is seen".into(),
+            }),
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl ClusterStore for Foggy {
+    async fn look(&self) -> Result<ClusterLook, tenure::StoreError> {
+        self.see()?;
+        self.inner.look().await
+    }
+
+    async fn daemons_after(&self, after: &Cursor, limit: u32) -> Result<Vec<Daemon>, tenure::StoreError> {
+        self.see()?;
+        self.inner.daemons_after(after, limit).await
+    }
+
+    async fn daemons(&self, filter: &DaemonFilter) -> Result<Vec<Daemon>, tenure::StoreError> {
+        self.see()?;
+        self.inner.daemons(filter).await
+    }
+
+    async fn apply(&self, order: &Order) -> Result<Answer, tenure::StoreError> {
+        self.see()?;
+        self.inner.apply(order).await
+    }
+}
+
+#[tokio::test]
+async fn a_node_that_does_not_see_stops_what_it_runs_and_goes_on_when_it_sees() {
+    let (inner, ledger, fog) = (store(), Ledger::default(), Arc::default());
+    let foggy = Foggy { inner: inner.clone(), fog };
+    let soon = Duration::from_millis(200);
+    let settings = ClusterSettings {
+        look: soon,
+        look_without_wakeup: soon,
+        drain: Duration::from_secs(2),
+        ..settings()
+    };
+    let node = local_node(Some("a")).unwrap();
+    let builder = Cluster::builder(Arc::new(inner), Arc::new(foggy.clone()), node).settings(settings);
+    let a = builder.daemon("d", ledger.agent()).unwrap().start().await.unwrap();
+    until("it runs", || ledger.running() == 1).await;
+    foggy.fog.store(true, Ordering::SeqCst);
+    let began = tokio::time::Instant::now();
+    until("it has stopped", || ledger.running() == 0).await;
+    let took = began.elapsed();
+    assert!(took < Duration::from_secs(2), "before anyone takes it by force: {took:?}");
+    assert!(took > Duration::from_millis(700), "not for a moment's fog: {took:?}");
+    foggy.fog.store(false, Ordering::SeqCst);
+    until("it runs again", || ledger.running() == 1).await;
+    a.stop().await;
+    ledger.assert_never_doubled();
+}
+
+#[tokio::test]
+async fn a_node_of_the_old_number_that_joins_again_does_not_turn_it_back() {
+    let (store, ledger) = (store(), Ledger::default());
+    let a = node(&store, "a").shards("orders", 2, ledger.agent()).unwrap().start().await.unwrap();
+    until("two run", || ledger.running() == 2).await;
+    let b = node(&store, "b").shards("orders", 3, ledger.agent()).unwrap().start().await.unwrap();
+    let of_three = || {
+        let runs = ledger.0.lock().unwrap();
+        runs.now.len() == 3 && runs.now.keys().all(|name| name.ends_with("-of-3"))
+    };
+    until("three run", of_three).await;
+    let lease = tenure::core::cluster::node_lease(&a.node().name).unwrap();
+    let term = |store: &MemoryStore| {
+        let (store, lease) = (store.clone(), lease.clone());
+        async move { LeaseStore::observe(&store, &lease).await.unwrap().unwrap().term }
+    };
+    let before = term(&store).await;
+    let _ = LeaseAdmin::revoke(&store, &lease, "ops", true).await.unwrap();
+    while term(&store).await == before {
+        // passes time: until it has lost its lease and joined again
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    // passes time: the old number would be declared by now
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    until("three run, as before", of_three).await;
+    let rows = b.daemons(&DaemonFilter::beginning("orders/")).await.unwrap();
+    assert_eq!(rows.len(), 3, "{rows:?}");
+    a.stop().await;
     b.stop().await;
 }

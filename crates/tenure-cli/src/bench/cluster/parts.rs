@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 use tenure::core::contract::Sink;
 use tenure::sink::{self, SinkOptions};
 use tenure::{
-    Cluster, ClusterSettings, DaemonFilter, DaemonState, Database, OutboxParts, Relay, RelaySettings, Stop,
-    local_node,
+    Cluster, ClusterSettings, DaemonState, Database, OutboxParts, Relay, RelaySettings, Stop, local_node,
 };
 
 use super::Size;
@@ -116,7 +115,7 @@ async fn spread(database: &Database, size: Size) -> Result<(), Failure> {
     let began = Instant::now();
     let share = size.daemons.div_ceil(size.nodes) as usize;
     loop {
-        let rows = database.cluster().daemons(&DaemonFilter::beginning("outbox/")).await?;
+        let rows = database.cluster().daemons(&OutboxParts::filter()).await?;
         let active = rows.iter().filter(|row| row.state == DaemonState::Active);
         let mut nodes: Vec<_> = active.filter_map(|row| row.node()).collect();
         nodes.sort();
