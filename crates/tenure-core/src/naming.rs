@@ -55,11 +55,16 @@ impl Naming {
     ///
     /// Placeholders are a closed list, so that a brace in a statement is never mistaken for one.
     pub fn fill(&self, template: &str) -> String {
+        self.fill_quoted(template, DOUBLE_QUOTES)
+    }
+
+    /// The same for a database that quotes names by other characters: the one before a name and the one behind it.
+    pub fn fill_quoted(&self, template: &str, quotes: (char, char)) -> String {
         let mut sql = template.to_owned();
         for table in TABLES {
             let mark = format!("{{{table}}}");
             if sql.contains(&mark) {
-                sql = sql.replace(&mark, &self.table(table));
+                sql = sql.replace(&mark, &self.table_quoted(table, quotes));
             }
         }
         sql.replace("{prefix}", self.prefix.as_str())
@@ -67,16 +72,24 @@ impl Naming {
 
     /// The quoted name of one table, with its schema where one was given.
     pub fn table(&self, table: &str) -> String {
-        match &self.schema {
-            Some(schema) => format!("\"{schema}\".\"{}{table}\"", self.prefix),
-            None => format!("\"{}{table}\"", self.prefix),
-        }
+        self.table_quoted(table, DOUBLE_QUOTES)
+    }
+
+    /// The same, quoted by other characters.
+    pub fn table_quoted(&self, table: &str, (open, close): (char, char)) -> String {
+        let name = format!("{open}{}{table}{close}", self.prefix);
+        self.schema.as_ref().map_or_else(|| name.clone(), |schema| format!("{open}{schema}{close}.{name}"))
     }
 }
 
-/// Every table a statement may name.
-pub const TABLES: [&str; 17] = [
+/// How the standard quotes names.
+const DOUBLE_QUOTES: (char, char) = ('"', '"');
+
+/// Every table a statement may name. Not every database has all of them.
+pub const TABLES: [&str; 19] = [
     "leases",
+    "fences",
+    "append_slots",
     "lease_history",
     "cluster",
     "nodes",
@@ -115,5 +128,6 @@ mod tests {
         let naming = Naming { schema: Identifier::new("schema", "app").ok(), ..Naming::default() };
         let filled = naming.fill("select 1 from {leases}, {lease_history}");
         assert_eq!(filled, "select 1 from \"app\".\"tenure_leases\", \"app\".\"tenure_lease_history\"");
+        assert_eq!(Naming::default().fill_quoted("{events}", ('[', ']')), "[tenure_events]");
     }
 }

@@ -1,0 +1,2 @@
+-- Isolation is that of our sessions: READ COMMITTED.
+START TRANSACTION

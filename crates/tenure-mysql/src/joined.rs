@@ -1,0 +1,21 @@
+//! Statements in a transaction of the user's own: parameters are bound, and nothing of the session is changed.
+
+use async_trait::async_trait;
+use sqlx::mysql::MySqlConnection;
+use sqlx::{AssertSqlSafe, Executor as _};
+use tenure_sql::{Answer, Call, Fault, Session};
+
+use crate::literal::bound;
+use crate::session::{gather, last};
+
+/// A connection that is lent to us.
+#[derive(Debug)]
+pub(crate) struct Joined<'c>(pub(crate) &'c mut MySqlConnection);
+
+#[async_trait]
+impl Session for Joined<'_> {
+    async fn run(&mut self, call: &Call<'_>) -> Result<Answer, Fault> {
+        let (text, arguments) = bound(call)?;
+        gather(self.0.fetch_many(sqlx::query_with(AssertSqlSafe(text), arguments))).await.map(last)
+    }
+}

@@ -1,0 +1,43 @@
+//! Tenure on MySQL 8 and MariaDB 10.11.
+//!
+//! A lease is a row; its expiry is judged by the server's clock alone; a fence is checked in the user's own transaction. A
+//! holder's death is noticed within milliseconds by the end of its session, where `GET_LOCK` works.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use tenure_mysql::{MySqlOptions, MySqlStore};
+//!
+//! let options = MySqlOptions::from_url("mysql://app:secret@db.example/app?ssl-mode=VERIFY_IDENTITY")?;
+//! let store = MySqlStore::connect(options).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The contracts themselves stand in `tenure-sql`, once for every store of this kind. Here is what is MySQL's own: the
+//! folder `sql/`, and a driver.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `options` | [`MySqlOptions`] and the URL |
+//! | `store`, `connect`, `pool` | the handle, its connections |
+//! | `session`, `joined` | statements on a connection of ours, and in a transaction of the user's own |
+//! | `fence` | [`Fencing`]: the check in the user's transaction |
+//! | `literal`, `rows`, `error` | between our types and the driver's |
+//! | `statements` | the folder `sql/` |
+
+mod connect;
+mod error;
+mod fence;
+mod joined;
+mod literal;
+mod options;
+mod pool;
+mod rows;
+mod session;
+mod statements;
+mod store;
+
+pub use fence::Fencing;
+pub use options::{MySqlOptions, TlsMode};
+pub use statements::migrations;
+pub use store::MySqlStore;

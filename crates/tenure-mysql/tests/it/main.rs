@@ -1,0 +1,10 @@
+//! Tenure on real servers: MariaDB, and Oracle's MySQL.
+//!
+//! `TENURE_TEST_MARIADB_URL` and `TENURE_TEST_MYSQL_URL` name them. Where one is missing, that is said aloud and its tests
+//! pass without having been run; with `CI=true` they fail.
+
+// Tests fail by panicking, and say aloud what could not be run.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
+
+mod sandbox;
+mod suite;

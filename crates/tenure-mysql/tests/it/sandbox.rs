@@ -1,0 +1,126 @@
+//! A set of tables of its own for each test, and the means to look behind the store's back.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions as _};
+use tenure_core::contract::Schema as _;
+use tenure_core::naming::{Identifier, Naming};
+use tenure_mysql::{MySqlOptions, MySqlStore};
+use tenure_sql::SqlStore;
+
+/// Which server a test runs on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Server {
+    MariaDb,
+    MySql,
+}
+
+/// Tables of one test; they are dropped with it.
+pub(crate) struct Sandbox {
+    pub(crate) url: String,
+    pub(crate) prefix: String,
+}
+
+impl Sandbox {
+    /// Tables that are ready for use; `None`, said aloud, where there is no server.
+    pub(crate) async fn new(server: Server) -> Option<Self> {
+        let sandbox = Self::empty(server)?;
+        sandbox.sql().await.migrate().await.expect("a schema");
+        Some(sandbox)
+    }
+
+    /// A prefix under which there are no tables yet.
+    pub(crate) fn empty(server: Server) -> Option<Self> {
+        let url = url(match server {
+            Server::MariaDb => "TENURE_TEST_MARIADB_URL",
+            Server::MySql => "TENURE_TEST_MYSQL_URL",
+        })?;
+        Some(Self { url, prefix: format!("t{:x}_", fresh() & 0xffff_ffff_ffff) })
+    }
+
+    pub(crate) fn options(&self) -> MySqlOptions {
+        let mut options = MySqlOptions::from_url(&self.url).expect("a test URL");
+        options.naming = Naming { schema: None, prefix: Identifier::new("prefix", &self.prefix).unwrap() };
+        options
+    }
+
+    pub(crate) async fn store(&self) -> MySqlStore {
+        MySqlStore::connect(self.options()).await.expect("a store")
+    }
+
+    pub(crate) async fn sql(&self) -> SqlStore {
+        self.store().await.sql().clone()
+    }
+
+    /// A user's own connection.
+    pub(crate) async fn user(&self) -> MySqlConnection {
+        let options: MySqlConnectOptions = self.url.parse().expect("a URL");
+        options.connect().await.expect("a connection")
+    }
+
+    pub(crate) fn table(&self, table: &str) -> String {
+        format!("{}{table}", self.prefix)
+    }
+
+    /// Runs a statement on a connection of its own, and says how many rows it concerned.
+    pub(crate) async fn execute(&self, sql: String, value: &str) -> u64 {
+        let mut user = self.user().await;
+        let done = sqlx::query(AssertSqlSafe(sql)).bind(value).execute(&mut user).await;
+        done.expect("executed").rows_affected()
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        let (url, prefix) = (self.url.clone(), self.prefix.clone());
+        // A test's own runtime may be on its way out: another thread has one of its own.
+        let dropping = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let options: MySqlConnectOptions = url.parse().expect("a URL");
+                let Ok(mut connection) = options.connect().await else { return };
+                let tables = tenure_core::naming::TABLES.map(|table| format!("`{prefix}{table}`")).join(", ");
+                let _ = sqlx::raw_sql(AssertSqlSafe(format!(
+                    "SET SESSION lock_wait_timeout = 5; DROP TABLE IF EXISTS {tables}"
+                )))
+                .execute(&mut connection)
+                .await;
+            });
+        });
+        let _ = dropping.join();
+    }
+}
+
+/// The URL in an environment variable; its absence is said aloud, and fails with `CI=true`.
+pub(crate) fn url(variable: &str) -> Option<String> {
+    if let Ok(url) = std::env::var(variable) {
+        return Some(url);
+    }
+    assert!(
+        std::env::var("CI").as_deref() != Ok("true"),
+        "{variable} is not set, and with CI=true that is a failure"
+    );
+    say(&format!("{variable} IS NOT SET: tests on that server pass without having been run"));
+    None
+}
+
+/// Writes past the test harness, which shows nothing of a test that passes; each line once.
+pub(crate) fn say(line: &str) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if SAID.lock().unwrap().insert(line.to_owned()) {
+        let _ = writeln!(std::io::stderr(), "tenure-mysql: {line}");
+    }
+}
+
+/// A number that no other test has.
+pub(crate) fn fresh() -> u128 {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
+    let count = u128::from(COUNT.fetch_add(1, Ordering::Relaxed));
+    (time << 40) ^ (u128::from(std::process::id()) << 16) ^ count ^ (time >> 12)
+}

@@ -1,0 +1,71 @@
+//! The conformance suite about leases, on each server.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use sqlx::Connection as _;
+use tenure_conformance::{Backend, Need};
+use tenure_core::contract::{LeaseAdmin, LeaseRegistry, LeaseStore};
+use tenure_core::lease::{Fence, FenceCheck, FenceError, LeaseName};
+
+use crate::sandbox::{Sandbox, Server};
+
+struct MySqlBackend {
+    sandbox: Sandbox,
+}
+
+async fn backend(server: Server) -> Option<MySqlBackend> {
+    Some(MySqlBackend { sandbox: Sandbox::new(server).await? })
+}
+
+mod mariadb {
+    use super::{Server, backend};
+    tenure_conformance::lease_suite!(backend(Server::MariaDb));
+}
+
+mod mysql {
+    use super::{Server, backend};
+    tenure_conformance::lease_suite!(backend(Server::MySql));
+}
+
+#[async_trait]
+impl Backend for MySqlBackend {
+    async fn store(&self) -> Arc<dyn LeaseStore> {
+        Arc::new(self.sandbox.sql().await)
+    }
+
+    async fn admin(&self) -> Option<Arc<dyn LeaseAdmin>> {
+        Some(Arc::new(self.sandbox.sql().await))
+    }
+
+    async fn registry(&self) -> Option<Arc<dyn LeaseRegistry>> {
+        Some(Arc::new(self.sandbox.sql().await))
+    }
+
+    async fn check_fence(&self, fence: &Fence) -> Option<FenceCheck> {
+        let fencing = self.sandbox.store().await.fencing();
+        let mut user = self.sandbox.user().await;
+        let mut transaction = user.begin().await.expect("a transaction");
+        let answer = fencing.check(&mut transaction, fence).await;
+        transaction.commit().await.expect("committed");
+        Some(match answer {
+            Ok(()) => FenceCheck::Holds,
+            Err(FenceError::Fenced(fenced)) => FenceCheck::Refused(fenced),
+            Err(error) => panic!("{error}"),
+        })
+    }
+
+    async fn delete_row(&self, name: &LeaseName) -> bool {
+        let sql = format!("DELETE FROM {} WHERE name = ?", self.sandbox.table("leases"));
+        self.sandbox.execute(sql, name.as_str()).await == 1
+    }
+
+    async fn regress_term(&self, name: &LeaseName) -> bool {
+        let sql = format!("UPDATE {} SET term = term - 1 WHERE name = ?", self.sandbox.table("leases"));
+        self.sandbox.execute(sql, name.as_str()).await == 1
+    }
+
+    fn promises(&self) -> &'static [Need] {
+        &[Need::Admin, Need::Registry, Need::Fence, Need::DeleteRow, Need::RegressTerm]
+    }
+}

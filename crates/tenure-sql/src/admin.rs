@@ -1,0 +1,47 @@
+//! What an operator sees of leases and does to them.
+
+use async_trait::async_trait;
+use tenure_core::StoreError;
+use tenure_core::contract::LeaseAdmin;
+use tenure_core::lease::{Change, LeaseName, LeaseRecord, Revoke, decide};
+use tenure_core::time::StoreTime;
+
+use crate::driver::Turn;
+use crate::lease::{Audit, Locked};
+use crate::store::SqlStore;
+
+#[async_trait]
+impl LeaseAdmin for SqlStore {
+    async fn list(&self, limit: u32) -> Result<(Vec<LeaseRecord>, StoreTime), StoreError> {
+        let shared = &self.shared;
+        let rows = shared.rows(Turn::Work, &shared.statements.lease_list, [limit.into()]).await?;
+        let mut leases = Vec::with_capacity(rows.len());
+        let mut last = None;
+        for row in &rows {
+            let (record, now) = shared.reader().lease_and_now(row)?;
+            leases.extend(record);
+            last = Some(now);
+        }
+        Ok((leases, last.ok_or_else(|| shared.no_row())?))
+    }
+
+    async fn history(&self, name: Option<&LeaseName>, limit: u32) -> Result<Vec<Change>, StoreError> {
+        let shared = &self.shared;
+        let params = vec![name.map(LeaseName::as_str).into(), limit.into()];
+        let rows = shared.rows(Turn::Work, &shared.statements.history_list, params).await?;
+        rows.iter().map(|row| shared.reader().change(row)).collect()
+    }
+
+    async fn revoke(&self, name: &LeaseName, by: &str, force: bool) -> Result<Revoke, StoreError> {
+        let change = |locked: &Locked| Ok(decide::revoke(locked.record.as_ref(), force, locked.now));
+        let audit = |outcome: &Revoke| {
+            let (action, detail) = match outcome {
+                Revoke::Asked { term, node } => ("lease.revoke", format!("term {term} of {node}")),
+                Revoke::Forced { term, node } => ("lease.revoke.force", format!("term {term} of {node}")),
+                Revoke::NotHeld => return None,
+            };
+            Some(Audit { actor: by, action, subject: name.as_str(), detail })
+        };
+        self.shared.change(Turn::Work, name, None, change, audit).await
+    }
+}

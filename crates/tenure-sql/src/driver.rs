@@ -1,0 +1,109 @@
+//! What a database's driver has to do for [`SqlStore`](crate::SqlStore).
+
+use std::fmt;
+
+use async_trait::async_trait;
+use tenure_core::StoreError;
+use tenure_core::contract::{Capabilities, Presence};
+use tenure_core::lease::Flag;
+
+use crate::fault::Fault;
+use crate::row::Row;
+use crate::value::Value;
+
+/// One statement and its parameters.
+#[derive(Debug, Clone)]
+pub struct Call<'a> {
+    /// The text, with `$1`, `$2` … where parameters stand.
+    pub sql: &'a str,
+    /// The parameters.
+    pub params: Vec<Value>,
+}
+
+impl<'a> Call<'a> {
+    /// A statement with its parameters.
+    pub fn new(sql: &'a str, params: impl Into<Vec<Value>>) -> Self {
+        Self { sql, params: params.into() }
+    }
+}
+
+/// What a statement answered.
+#[derive(Debug, Clone, Default)]
+pub struct Answer {
+    /// Its rows.
+    pub rows: Vec<Row>,
+    /// How many rows it inserted, deleted, or found to update, whether or not they changed by it.
+    pub changed: u64,
+}
+
+/// Where statements are run, one after another: on a connection of ours, or in a transaction of the user's own.
+///
+/// A call runs to its end even if whoever waits for it goes away; half a call is never left on a connection that is used
+/// again.
+#[async_trait]
+pub trait Session: Send {
+    /// Runs one statement.
+    async fn run(&mut self, call: &Call<'_>) -> Result<Answer, Fault>;
+
+    /// Runs several in order, in as few round trips as the driver can, and stops at the first that fails.
+    async fn run_all(&mut self, calls: &[Call<'_>]) -> Result<Vec<Answer>, Fault> {
+        let mut answers = Vec::with_capacity(calls.len());
+        for call in calls {
+            answers.push(self.run(call).await?);
+        }
+        Ok(answers)
+    }
+}
+
+/// A session on a connection of the pool, for as long as one unit of work lasts. One that is dropped without being given
+/// back is closed: something may still be under way on it.
+#[async_trait]
+pub trait Lent: Session {
+    /// Nothing is under way on it, and no transaction is open: others may use it.
+    fn give_back(self: Box<Self>);
+}
+
+/// Who may wait how long for a connection: a heartbeat finds one however busy the rest is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// A renewal, or what gives back: at once.
+    Heartbeat,
+    /// A look at the cluster: a node must see what it is to run.
+    Glance,
+    /// Claims, operators, registry, migrations.
+    Work,
+    /// Outbox and events, which have connections of their own.
+    Traffic,
+}
+
+/// A database, as [`SqlStore`](crate::SqlStore) sees it.
+///
+/// Its sessions run at isolation READ COMMITTED (a statement sees what was committed before it began), undo a statement that
+/// fails and nothing else, and have the server's own limits on locks and statements.
+#[async_trait]
+pub trait Driver: Send + Sync + fmt::Debug {
+    /// What this store calls itself in rows: `mysql`, `sqlserver`.
+    fn backend(&self) -> &'static str;
+
+    /// What errors and logs call this server: no user, no password, no options.
+    fn label(&self) -> &str;
+
+    /// Lends a session.
+    async fn lend(&self, turn: Turn) -> Result<Box<dyn Lent>, StoreError>;
+
+    /// Whether a flag is down on the server of this session. Asked while the session holds the lease's lock.
+    async fn flag_is_down(&self, session: &mut dyn Session, flag: &Flag) -> Result<bool, Fault>;
+
+    /// Presence, where sessions are real.
+    fn presence(&self) -> Option<&dyn Presence>;
+
+    /// What the store can do here.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Takes the one lock under which schemas are migrated, on this session: others wait for it. It goes with
+    /// [`Driver::unlock_migration`], or with the session.
+    async fn lock_migration(&self, session: &mut dyn Session) -> Result<(), Fault>;
+
+    /// Lets go of it.
+    async fn unlock_migration(&self, session: &mut dyn Session) -> Result<(), Fault>;
+}

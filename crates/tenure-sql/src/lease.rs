@@ -1,0 +1,276 @@
+//! Leases: rows with a term.
+//!
+//! ```text
+//!   begin, the fence's row, the lease's row, the clock, last term ──▶ decide ──▶ lease, fence, history, audit, commit
+//!   (one round trip)                                                              (one round trip)
+//! ```
+//!
+//! Whoever changes the holder locks the row in `fences` first, and then the lease's own; whoever only goes on holding takes
+//! the lease's row alone. A user's transaction that has checked a fence shares the row in `fences`: so a takeover waits for
+//! it and a renewal does not.
+
+use async_trait::async_trait;
+use tenure_core::StoreError;
+use tenure_core::contract::{Capabilities, LeaseStore, Presence};
+use tenure_core::lease::decide::{self, Decision, RenewAnswer, TermError};
+use tenure_core::lease::{
+    Acquire, Change, Claim, Evidence, Flag, Grant, LeaseName, LeaseRecord, Release, Renew, Renewal, Term,
+};
+use tenure_core::time::StoreTime;
+
+use crate::driver::{Call, Session, Turn};
+use crate::fault::{Fault, FaultKind};
+use crate::store::{Shared, SqlStore};
+use crate::value::{Value, micros, trust_millis};
+use crate::work::TRIES;
+
+#[async_trait]
+impl LeaseStore for SqlStore {
+    async fn try_acquire(&self, claim: &Claim) -> Result<Acquire, StoreError> {
+        let shared = &self.shared;
+        let backend = shared.driver.backend();
+        // Most claims find the lease held, and that much can be seen without locking anything. What is seen here can be
+        // old by a moment, but "held" is an answer that is old by a moment in any case.
+        let (record, now) = shared.lease(Turn::Work, &claim.name).await?;
+        if let Ok(Decision { outcome: held @ Acquire::Held(_), .. }) =
+            decide::acquire(record.as_ref(), None, claim, backend, now)
+        {
+            return Ok(held);
+        }
+        let flag = claim.evidence.map(|Evidence { term, session }| Flag {
+            lease: claim.name.clone(),
+            term,
+            session,
+        });
+        let change = |locked: &Locked| {
+            // The flag may have been watched on another server: an old primary, or a replica. Only this one, which holds
+            // the row, can say that it is down.
+            let evidence = claim.evidence.filter(|_| locked.flag_is_down);
+            let claim = Claim { evidence, ..claim.clone() };
+            decide::acquire(locked.record.as_ref(), locked.remembered, &claim, backend, locked.now)
+        };
+        shared.change(Turn::Work, &claim.name, flag.as_ref(), change, |_| None).await
+    }
+
+    async fn renew(&self, grant: &Grant, renewal: &Renewal) -> Result<Renew, StoreError> {
+        let shared = &self.shared;
+        let presence = renewal.presence.as_ref();
+        let params = vec![
+            grant.name.as_str().into(),
+            grant.term.as_column().into(),
+            grant.node.incarnation.to_string().into(),
+            i64::try_from(renewal.number).unwrap_or(i64::MAX).into(),
+            micros(grant.ttl).into(),
+            presence.map(|presence| presence.session.to_string()).into(),
+            presence.map(|presence| trust_millis(presence.trust)).into(),
+        ];
+        let renewed = shared.run(Turn::Heartbeat, &shared.statements.lease_renew, params).await?;
+        if renewed.changed > 0 {
+            return Ok(Renew::Extended);
+        }
+        let (record, now) = shared.lease(Turn::Heartbeat, &grant.name).await?;
+        let message = match decide::renew(record.as_ref(), grant, renewal, now).outcome {
+            RenewAnswer::Is(lost @ Renew::Lost(_)) => return Ok(lost),
+            RenewAnswer::OutOfOrder => "a later renewal of this grant was there first",
+            RenewAnswer::Is(Renew::Extended) => "the row changed while it was renewed",
+        };
+        Err(StoreError::Failed { store: shared.label().to_owned(), message: message.into(), source: None })
+    }
+
+    async fn release(&self, grant: &Grant) -> Result<Release, StoreError> {
+        let change = |locked: &Locked| Ok(decide::release(locked.record.as_ref(), grant, locked.now));
+        self.shared.change(Turn::Heartbeat, &grant.name, None, change, |_| None).await
+    }
+
+    async fn observe(&self, name: &LeaseName) -> Result<Option<LeaseRecord>, StoreError> {
+        Ok(self.shared.lease(Turn::Work, name).await?.0)
+    }
+
+    fn presence(&self) -> Option<&dyn Presence> {
+        self.shared.driver.presence()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.shared.driver.capabilities()
+    }
+}
+
+/// What a decision about a lease needs to know, under its locks.
+pub(crate) struct Locked {
+    pub(crate) record: Option<LeaseRecord>,
+    pub(crate) remembered: Option<Term>,
+    pub(crate) now: StoreTime,
+    /// Whether a flag was asked about and is down.
+    pub(crate) flag_is_down: bool,
+}
+
+/// What an operator did.
+pub(crate) struct Audit<'a> {
+    pub(crate) actor: &'a str,
+    pub(crate) action: &'static str,
+    pub(crate) subject: &'a str,
+    pub(crate) detail: String,
+}
+
+impl Shared {
+    /// A lease's row and the clock, without a lock.
+    pub(crate) async fn lease(
+        &self,
+        turn: Turn,
+        name: &LeaseName,
+    ) -> Result<(Option<LeaseRecord>, StoreTime), StoreError> {
+        let rows = self.rows(turn, &self.statements.lease_read, [name.as_str().into()]).await?;
+        self.reader().lease_and_now(self.only(&rows)?)
+    }
+
+    /// Changes one lease as is decided under its locks.
+    pub(crate) async fn change<'a, O>(
+        &self,
+        turn: Turn,
+        name: &LeaseName,
+        fallen: Option<&Flag>,
+        decide: impl Fn(&Locked) -> Result<Decision<O>, TermError>,
+        audit: impl Fn(&O) -> Option<Audit<'a>>,
+    ) -> Result<O, StoreError> {
+        let mut tried = 1;
+        loop {
+            let mut lent = self.lend(turn).await?;
+            let locked = self.lock(&mut *lent, name, fallen).await;
+            let locked = match locked {
+                Ok(locked) => locked,
+                Err(fault) if fault.kind == FaultKind::Deadlock && tried < TRIES => {
+                    tried += 1;
+                    let _ = self.settle(lent, Err::<(), _>(fault)).await;
+                    continue;
+                }
+                Err(fault) => {
+                    let fault = self.settle(lent, Err::<(), _>(fault)).await;
+                    return fault.map_err(|fault| fault.into_error(self.label())).and(Err(self.no_row()));
+                }
+            };
+            let decided = locked.and_then(|locked| {
+                decide(&locked).map_err(|error| StoreError::Corrupt {
+                    store: self.label().to_owned(),
+                    message: error.to_string(),
+                })
+            });
+            let calls = match &decided {
+                Ok(decision) => self.writes(decision, audit(&decision.outcome).as_ref()),
+                Err(_) => vec![Call::new(&self.statements.rollback, [])],
+            };
+            let outcome = lent.run_all(&calls).await;
+            match self.settle(lent, outcome).await {
+                Ok(_) => return decided.map(|decision| decision.outcome),
+                Err(fault) if fault.kind == FaultKind::Deadlock && tried < TRIES => tried += 1,
+                Err(fault) => return Err(fault.into_error(self.label())),
+            }
+        }
+    }
+
+    /// Begins a transaction on one name, and reads what a decision needs, under the locks.
+    async fn lock(
+        &self,
+        session: &mut dyn Session,
+        name: &LeaseName,
+        fallen: Option<&Flag>,
+    ) -> Result<Result<Locked, StoreError>, Fault> {
+        let texts = &self.statements;
+        let named = || vec![Value::from(name.as_str())];
+        let answers = session
+            .run_all(&[
+                Call::new(&texts.begin, []),
+                Call::new(&texts.fence_lock, named()),
+                Call::new(&texts.lease_lock, named()),
+                // Statements of their own after the locks: what they see, and the clock, is fresh.
+                Call::new(&texts.lease_read, named()),
+                Call::new(&texts.history_last_term, named()),
+            ])
+            .await?;
+        let flag_is_down = match fallen {
+            // Behind the row's lock: what the row says of presence cannot change any more.
+            Some(flag) => self.driver.flag_is_down(session, flag).await?,
+            None => false,
+        };
+        let read = || -> Result<Locked, StoreError> {
+            let row =
+                |at: usize| answers.get(at).map_or(Err(self.no_row()), |answer| self.only(&answer.rows));
+            let (record, now) = self.reader().lease_and_now(row(3)?)?;
+            let remembered = self.reader().optional_term(row(4)?)?;
+            Ok(Locked { record, remembered, now, flag_is_down })
+        };
+        Ok(read())
+    }
+
+    /// What is written for a decision, up to the commit; or a rollback if that is nothing.
+    fn writes<O>(&self, decision: &Decision<O>, audit: Option<&Audit<'_>>) -> Vec<Call<'_>> {
+        let texts = &self.statements;
+        let mut calls = Vec::new();
+        if let Some(record) = &decision.write {
+            calls.extend(self.write_lease(record));
+        }
+        calls.extend(
+            decision.history.iter().map(|change| Call::new(&texts.history_add, history_values(change))),
+        );
+        calls.extend(audit.map(|audit| self.add_audit(audit)));
+        let end = if calls.is_empty() { &texts.rollback } else { &texts.commit };
+        calls.push(Call::new(end, []));
+        calls
+    }
+
+    /// Writes a lease's row and its fence. Whoever calls this holds the locks of both.
+    pub(crate) fn write_lease(&self, record: &LeaseRecord) -> [Call<'_>; 2] {
+        let texts = &self.statements;
+        let fence = vec![
+            record.name.as_str().into(),
+            record.term.as_column().into(),
+            (record.released_at.is_none() && record.revoked_at.is_none()).into(),
+        ];
+        [Call::new(&texts.lease_write, lease_values(record)), Call::new(&texts.fence_write, fence)]
+    }
+
+    pub(crate) fn add_audit(&self, audit: &Audit<'_>) -> Call<'_> {
+        let Audit { actor, action, subject, detail } = audit;
+        let values = vec![(*actor).into(), (*action).into(), (*subject).into(), detail.as_str().into()];
+        Call::new(&self.statements.audit_add, values)
+    }
+}
+
+/// The values of `lease_write`.
+pub(crate) fn lease_values(record: &LeaseRecord) -> Vec<Value> {
+    let node = &record.node;
+    let presence = record.presence.as_ref();
+    vec![
+        record.name.as_str().into(),
+        record.term.as_column().into(),
+        node.name.as_str().into(),
+        node.incarnation.to_string().into(),
+        record.claim.to_string().into(),
+        i64::try_from(record.renewals).unwrap_or(i64::MAX).into(),
+        node.machine.as_str().into(),
+        i64::from(node.pid).into(),
+        record.kind.as_deref().into(),
+        record.backend.as_str().into(),
+        record.acquired_at.into(),
+        record.renewed_at.into(),
+        record.expires_at.into(),
+        record.released_at.into(),
+        record.revoked_at.into(),
+        presence.map(|presence| presence.session.to_string()).into(),
+        presence.map(|presence| trust_millis(presence.trust)).into(),
+    ]
+}
+
+/// The values of `history_add`.
+pub(crate) fn history_values(change: &Change) -> Vec<Value> {
+    let node = &change.node;
+    vec![
+        change.name.as_str().into(),
+        change.term.as_column().into(),
+        change.cause.as_str().into(),
+        node.name.as_str().into(),
+        node.incarnation.to_string().into(),
+        node.machine.as_str().into(),
+        i64::from(node.pid).into(),
+        change.at.into(),
+    ]
+}

@@ -1,0 +1,201 @@
+//! Migrations: under a lock that all nodes queue for, and such that one that was broken off is taken up again.
+//!
+//! Not every database can undo the making of a table. So the table that tells the version is made first, each statement
+//! makes only what is not there, and a version is noted when all of its tables are.
+
+use async_trait::async_trait;
+use tenure_core::StoreError;
+use tenure_core::contract::{Migrated, Schema};
+use tenure_core::naming::{Identifier, Naming};
+
+use crate::driver::{Answer, Call, Session, Turn};
+use crate::fault::Fault;
+use crate::reader::Columns as _;
+use crate::statements::{Texts, fill};
+use crate::store::{Shared, SqlStore};
+use crate::value::Value;
+
+/// One migration.
+#[derive(Debug, Clone, Copy)]
+pub struct Migration {
+    /// Its number.
+    pub version: u32,
+    /// What it is about.
+    pub description: &'static str,
+    /// The tables that it makes; of the first one, first the one that tells the version.
+    pub tables: &'static [&'static str],
+    /// Its statements, each ended by a semicolon at the end of a line.
+    pub sql: &'static str,
+}
+
+/// The statements of a migration, for tables of these names.
+fn statements(migration: &Migration, naming: &Naming, quotes: (char, char)) -> Vec<String> {
+    let filled = fill(migration.sql, &[], naming, quotes);
+    let mut found = Vec::new();
+    let mut one = String::new();
+    for line in filled.lines() {
+        one.push_str(line);
+        if line.trim_end().ends_with(';') {
+            found.push(one.trim().trim_end_matches(';').to_owned());
+            one.clear();
+        } else {
+            one.push('\n');
+        }
+    }
+    found
+}
+
+/// All migrations as a script for a DBA. Connects to nothing.
+pub fn script(migrations: &[Migration], texts: &Texts, naming: &Naming, quotes: (char, char)) -> String {
+    let mut script = String::new();
+    for migration in migrations {
+        let Migration { version, description, .. } = migration;
+        script.push_str(&format!("-- {version:04} {description}\n"));
+        for statement in statements(migration, naming, quotes) {
+            script.push_str(&format!("{statement};\n"));
+        }
+        // Numbers and descriptions are ours: no quote is among them.
+        let note = fill(texts.schema_write, &[], naming, quotes)
+            .replace("$1", &version.to_string())
+            .replace("$2", &format!("'{description}'"));
+        script.push_str(&format!("{note};\n"));
+    }
+    script
+}
+
+#[async_trait]
+impl Schema for SqlStore {
+    async fn migrate(&self) -> Result<Migrated, StoreError> {
+        let shared = &self.shared;
+        let newest = shared.newest();
+        // Looking first spares the usual start a lock, and lets a user without the right to create anything start.
+        let found = shared.schema_version().await?;
+        if found >= newest {
+            shared.refuse_newer(found)?;
+            return Ok(Migrated { from: found, to: found });
+        }
+        let mut lent = shared.lend(Turn::Work).await?;
+        let migrated = shared.migrate_on(&mut *lent).await;
+        shared.settle(lent, migrated).await.map_err(|fault| fault.into_error(shared.label()))?
+    }
+
+    async fn verify_schema(&self) -> Result<(), StoreError> {
+        let (store, known) = (self.shared.label().to_owned(), self.shared.newest());
+        match self.shared.schema_version().await? {
+            0 => Err(StoreError::SchemaMissing { store }),
+            found if found < known => Err(StoreError::SchemaOlder { store, found, known }),
+            found => self.shared.refuse_newer(found),
+        }
+    }
+
+    fn migrations(&self) -> String {
+        let shared = &self.shared;
+        script(shared.migrations, shared.texts, &shared.naming, shared.quotes)
+    }
+}
+
+impl Shared {
+    fn newest(&self) -> u32 {
+        self.migrations.last().map_or(0, |migration| migration.version)
+    }
+
+    /// The version of a schema that is whole; 0 when there is none.
+    async fn schema_version(&self) -> Result<u32, StoreError> {
+        let mut lent = self.lend(Turn::Work).await?;
+        let found = self.version_on(&mut *lent).await;
+        self.settle(lent, found).await.map_err(|fault| fault.into_error(self.label()))?
+    }
+
+    async fn version_on(&self, session: &mut dyn Session) -> Result<Result<u32, StoreError>, Fault> {
+        let tables = self.tables(self.newest());
+        let params = vec![
+            Value::list(tables.iter().map(String::as_str)),
+            self.naming.schema.as_ref().map(Identifier::as_str).into(),
+        ];
+        let there = session.run(&Call::new(&self.statements.tables_there, params)).await?;
+        let names = there.rows.iter().filter_map(|row| row.text("name").ok().flatten());
+        let there: Vec<String> = names.collect();
+        let mut version = 0;
+        if there.first().is_some() && tables.first().is_some_and(|first| there.contains(first)) {
+            let answer = session.run(&Call::new(&self.statements.schema_read, [])).await?;
+            match self.noted(&answer) {
+                Ok(noted) => version = noted,
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+        Ok(self.whole(&there, version))
+    }
+
+    fn noted(&self, answer: &Answer) -> Result<u32, StoreError> {
+        answer.rows.first().map_or(Ok(0), |row| self.reader().version(row))
+    }
+
+    /// The noted version, if the tables that are there can be of that version.
+    fn whole(&self, there: &[String], version: u32) -> Result<u32, StoreError> {
+        // Which tables a newer schema has is not known; one that is not there at all is no fault.
+        if version > self.newest() || there.is_empty() {
+            return Ok(version);
+        }
+        // The table that tells the version is made first: without it, something was dropped.
+        let mut tables = self.tables(version);
+        if version == 0 {
+            tables = self.tables(1).into_iter().take(1).collect();
+        }
+        let Some(missing) = tables.iter().find(|table| !there.contains(table)) else { return Ok(version) };
+        // Neither creating what is missing nor starting anew is ours to choose: the terms that were granted stand there.
+        let message = format!(
+            "table {missing} is missing, although other tables of Tenure's are there; restore it from a backup, or drop \
+             the remaining tables with that prefix and run `tenure migrate` again, after which terms start anew"
+        );
+        Err(StoreError::Corrupt { store: self.label().to_owned(), message })
+    }
+
+    /// The bare names of all tables that a schema of that version has, first the one that tells the version.
+    fn tables(&self, version: u32) -> Vec<String> {
+        let made = self.migrations.iter().filter(|migration| migration.version <= version);
+        made.flat_map(|migration| migration.tables)
+            .map(|table| format!("{}{table}", self.naming.prefix))
+            .collect()
+    }
+
+    fn refuse_newer(&self, found: u32) -> Result<(), StoreError> {
+        let known = self.newest();
+        if found <= known {
+            return Ok(());
+        }
+        Err(StoreError::SchemaNewer { store: self.label().to_owned(), found, known })
+    }
+
+    /// Applies what is missing. Looks again under the lock: another node may just have done it.
+    async fn migrate_on(&self, session: &mut dyn Session) -> Result<Result<Migrated, StoreError>, Fault> {
+        self.driver.lock_migration(session).await?;
+        let migrated = self.migrate_under_lock(session).await;
+        if migrated.is_ok() {
+            self.driver.unlock_migration(session).await?;
+        }
+        migrated
+    }
+
+    async fn migrate_under_lock(
+        &self,
+        session: &mut dyn Session,
+    ) -> Result<Result<Migrated, StoreError>, Fault> {
+        let from = match self.version_on(session).await? {
+            Ok(from) => from,
+            Err(error) => return Ok(Err(error)),
+        };
+        let to = self.newest();
+        if from >= to {
+            return Ok(self.refuse_newer(from).map(|()| Migrated { from, to: from }));
+        }
+        for migration in self.migrations.iter().filter(|migration| migration.version > from) {
+            for statement in statements(migration, &self.naming, self.quotes) {
+                session.run(&Call::new(&statement, [])).await?;
+            }
+            let note = vec![migration.version.into(), migration.description.into()];
+            session.run(&Call::new(&self.statements.schema_write, note)).await?;
+        }
+        tracing::info!(store = %self.label(), from, to, "migrated the schema");
+        Ok(Ok(Migrated { from, to }))
+    }
+}

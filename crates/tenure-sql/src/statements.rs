@@ -1,0 +1,99 @@
+//! The names of all statements, in one list.
+//!
+//! A database has a folder with a file for each: [`include_statements!`] reads them, and a missing one does not compile. In
+//! their texts `{leases}` stands for a table, `{prefix}` for what all tables begin with, and `{lease_columns}` (any name of
+//! this list that ends in `_columns` or `_fragment`) for the text of that file.
+
+use tenure_core::naming::Naming;
+
+macro_rules! declare {
+    ($dollar:tt $($name:ident)*) => {
+        /// The texts of a database's statements, as they stand in its folder. Made by [`include_statements!`].
+        #[derive(Debug, Clone, Copy)]
+        #[allow(missing_docs)]
+        pub struct Texts { $(pub $name: &'static str,)* }
+
+        /// The statements over one set of tables.
+        #[derive(Debug)]
+        #[allow(missing_docs)]
+        pub struct Statements { $(pub $name: String,)* }
+
+        impl Texts {
+            /// Every name with its text.
+            pub fn named(&self) -> Vec<(&'static str, &'static str)> {
+                vec![$((stringify!($name), self.$name),)*]
+            }
+        }
+
+        impl Statements {
+            /// Fills in the names of tables, quoted as the database does it.
+            pub fn new(texts: &Texts, naming: &Naming, quotes: (char, char)) -> Self {
+                let shared = fragments(texts);
+                Self { $($name: fill(texts.$name, &shared, naming, quotes),)* }
+            }
+
+            /// Every name with its text.
+            pub fn named(&self) -> Vec<(&'static str, &str)> {
+                vec![$((stringify!($name), self.$name.as_str()),)*]
+            }
+        }
+
+        /// Reads the statements of a folder: `include_statements!("../sql/")`, relative to the file that says so.
+        #[macro_export]
+        macro_rules! include_statements {
+            ($dollar folder:literal) => {
+                $crate::Texts {
+                    $($name: include_str!(concat!($dollar folder, stringify!($name), ".sql")),)*
+                }
+            };
+        }
+    };
+}
+
+declare! { $
+    // Transactions.
+    begin commit rollback
+    // The clock, leases and their fences.
+    now_fragment lease_columns
+    lease_read lease_lock lease_write lease_renew lease_list lease_touch lease_forgotten
+    fence_lock fence_hold fence_write
+    history_add history_list history_last_term
+    audit_add
+    schema_read schema_write tables_there
+}
+
+/// What other texts may use: `{name}`, and what stands for it.
+fn fragments(texts: &Texts) -> Vec<(String, String)> {
+    let is_part = |name: &str| name.ends_with("_columns") || name.ends_with("_fragment");
+    let parts = texts.named().into_iter().filter(|(name, _)| is_part(name));
+    parts.map(|(name, text)| (format!("{{{name}}}"), bare(text))).collect()
+}
+
+/// A fragment stands within a line: it comes without comments.
+fn bare(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with("--"));
+    lines.collect::<Vec<_>>().join(" ").trim().to_owned()
+}
+
+/// Fills a text of the folder.
+pub(crate) fn fill(
+    text: &str,
+    fragments: &[(String, String)],
+    naming: &Naming,
+    quotes: (char, char),
+) -> String {
+    // Twice: a fragment may use another.
+    let mut filled = strip_comments(text);
+    for _ in 0..2 {
+        for (mark, part) in fragments {
+            filled = filled.replace(mark, part);
+        }
+    }
+    naming.fill_quoted(&filled, quotes)
+}
+
+/// Without whole lines of comment, which the server would read each time.
+fn strip_comments(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with("--"));
+    lines.collect::<Vec<_>>().join("\n").trim().to_owned()
+}
