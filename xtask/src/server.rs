@@ -46,7 +46,7 @@ impl Account {
             .ok_or_else(|| format!("neither a user `{user}` nor `nobody` exists to run a server as"))
     }
 
-    #[cfg(test)]
+    /// The user we are, for a command that is to end with us.
     pub(crate) fn ourselves() -> Self {
         Self(None)
     }

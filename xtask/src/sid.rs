@@ -11,7 +11,7 @@ use std::process::Command;
 
 use crate::Result;
 use crate::apt::find_program;
-use crate::server::output;
+use crate::server::{Account, output};
 
 const SID: &str = "sid";
 const APT: &str = "/etc/apt";
@@ -35,7 +35,7 @@ pub(crate) fn unpack(packages: &[&str], work: &Path, root: &Path) -> Result<()> 
         match fetch(packages, source, work) {
             Ok(archives) => {
                 for archive in archives {
-                    let mut dpkg = Command::new("dpkg");
+                    let mut dpkg = Account::ourselves().command(Path::new("dpkg"));
                     dpkg.arg("-x").arg(archive).arg(root);
                     output(dpkg)?;
                 }
@@ -72,7 +72,8 @@ fn fetch(packages: &[&str], source: &Source, work: &Path) -> Result<Vec<PathBuf>
 }
 
 fn apt_get(work: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new("apt-get");
+    // Killed with us: the next attempt begins in the same folder.
+    let mut command = Account::ourselves().command(Path::new("apt-get"));
     let path = |name: &str| work.join(name).display().to_string();
     let options = [
         "Dir::Etc::sourcelist=/dev/null".to_owned(),
