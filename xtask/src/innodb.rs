@@ -44,6 +44,7 @@ impl Innodb {
         let setup = folder.join("setup.sql");
         fs::write(&setup, setup_sql())
             .map_err(|error| format!("cannot write {}: {error}", setup.display()))?;
+        account.own(&setup)?;
         let (port, server) = on_free_port(|port| {
             let mut command = account.command(Path::new(kit.server.get_program()));
             command.args(kit.server.get_args()).arg("--no-defaults").args(settings(port, durability));

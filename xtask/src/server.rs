@@ -77,7 +77,7 @@ impl Account {
         }
     }
 
-    /// Makes a directory and all that is in it belong to this account.
+    /// Makes a file, or a directory and all that is in it, belong to this account.
     pub(crate) fn own(self, path: &Path) -> Result<()> {
         let Some((user, group)) = self.0 else { return Ok(()) };
         let mut command = Command::new("chown");
