@@ -7,19 +7,33 @@ use std::process::Command;
 use crate::Result;
 use crate::server::is_root;
 
-/// A program that a backend needs, and the Debian package that brings it.
+/// A program that private servers need, and the Debian package that brings it.
 #[derive(Debug, Clone, Copy)]
 struct Need {
     package: &'static str,
+    /// The backends that need it; none means that tests need it in any case.
+    of: &'static [&'static str],
     present: fn() -> bool,
 }
 
 const NEEDS: &[Need] = &[
-    Need { package: "postgresql", present: || postgres_bin().is_some() },
-    Need { package: "openssl", present: || find_program("openssl").is_some() },
-    Need { package: "pgbouncer", present: || find_program("pgbouncer").is_some() },
+    Need { package: "postgresql", of: &["Postgres", "PgBouncer"], present: || postgres_bin().is_some() },
+    Need { package: "pgbouncer", of: &["PgBouncer"], present: || find_program("pgbouncer").is_some() },
+    Need {
+        package: "openssl",
+        of: &["Postgres", "PgBouncer", "MariaDB"],
+        present: || find_program("openssl").is_some(),
+    },
+    // The programs alone. `mariadb-server` would also start a server of the system's own.
+    Need {
+        package: "mariadb-server-core",
+        of: &["MariaDB"],
+        present: || find_program("mariadbd").is_some() && find_program("mariadb-install-db").is_some(),
+    },
+    Need { package: "mariadb-client-core", of: &["MariaDB"], present: || find_program("mariadb").is_some() },
     // A user's own way to a SQLite file: the tests insert messages with it.
-    Need { package: "sqlite3", present: || find_program("sqlite3").is_some() },
+    Need { package: "sqlite3", of: &[], present: || find_program("sqlite3").is_some() },
+    // MySQL is not here: no release of Debian that one would install has it. It is fetched by `mysql.rs`.
 ];
 
 /// What to do about missing packages.
@@ -31,9 +45,10 @@ enum Plan {
     Without(Vec<&'static str>, &'static str),
 }
 
-/// Installs what is missing if that can be done. What is still missing is said by the server that cannot start.
-pub(crate) fn ensure() -> Result<()> {
-    let missing: Vec<_> = NEEDS.iter().filter(|need| !(need.present)()).map(|need| need.package).collect();
+/// Installs what the wanted backends lack if that can be done. What is still missing is said by the server that cannot
+/// start.
+pub(crate) fn ensure(wanted: &[&str]) -> Result<()> {
+    let missing = needed(wanted).filter(|need| !(need.present)()).map(|need| need.package).collect();
     match plan(missing, is_root(), find_program("apt-get").is_some()) {
         Plan::Nothing => Ok(()),
         Plan::Without(packages, why) => {
@@ -74,6 +89,10 @@ pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
         .find(|program| program.is_file())
 }
 
+fn needed(wanted: &[&str]) -> impl Iterator<Item = &'static Need> {
+    NEEDS.iter().filter(|need| need.of.is_empty() || need.of.iter().any(|backend| wanted.contains(backend)))
+}
+
 fn plan(missing: Vec<&'static str>, root: bool, apt: bool) -> Plan {
     match (missing.is_empty(), apt, root) {
         (true, _, _) => Plan::Nothing,
@@ -111,6 +130,22 @@ mod tests {
     fn nothing_missing_means_nothing_done() {
         assert_eq!(plan(vec![], true, true), Plan::Nothing);
         assert_eq!(plan(vec![], false, false), Plan::Nothing);
+    }
+
+    #[test]
+    fn a_given_server_needs_no_package() {
+        let packages = |wanted: &[&str]| needed(wanted).map(|need| need.package).collect::<Vec<_>>();
+        assert_eq!(packages(&["MySQL"]), ["sqlite3"]);
+        assert_eq!(
+            packages(&["MariaDB"]),
+            ["openssl", "mariadb-server-core", "mariadb-client-core", "sqlite3"]
+        );
+        assert!(packages(&["PgBouncer"]).contains(&"postgresql"), "it needs a private Postgres behind it");
+    }
+
+    #[test]
+    fn no_package_starts_a_mariadb_of_the_system() {
+        assert!(NEEDS.iter().all(|need| need.package != "mariadb-server"));
     }
 
     #[test]

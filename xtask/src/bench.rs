@@ -8,17 +8,33 @@ use std::process::Command;
 
 use crate::Result;
 use crate::cargo::{cargo, run as run_command};
+use crate::scratch::Scratch;
 use crate::server::output;
 use crate::services::Services;
 
 const ROUNDS: &str = "30";
 
+/// A database to measure.
+#[derive(Debug, PartialEq, Eq)]
+struct Database {
+    /// Its name on the command line.
+    word: &'static str,
+    /// The backend whose private server it is, and the variable that tells its address. A file needs neither.
+    server: Option<(&'static str, &'static str)>,
+}
+
+static DATABASES: [Database; 4] = [
+    Database { word: "sqlite", server: None },
+    Database { word: "postgres", server: Some(("Postgres", "TENURE_TEST_POSTGRES_URL")) },
+    Database { word: "mariadb", server: Some(("MariaDB", "TENURE_TEST_MARIADB_URL")) },
+    Database { word: "mysql", server: Some(("MySQL", "TENURE_TEST_MYSQL_URL")) },
+];
+
 /// What was asked for.
 #[derive(Debug, PartialEq, Eq)]
 struct Options {
     rounds: String,
-    sqlite: bool,
-    postgres: bool,
+    databases: Vec<&'static Database>,
     /// Handed to `tenure bench failover` as they are.
     rest: Vec<String>,
 }
@@ -27,17 +43,22 @@ struct Options {
 pub(crate) fn run(args: &[String]) -> Result<()> {
     let options = parse(args)?;
     run_command(cargo(&["build", "--release", "--package", "tenure-cli"]))?;
-    let services = Services::start_durable()?;
-    let directory = services.directory.as_deref().ok_or("the keeper named no directory")?;
-    warn_of_memory(directory);
-    if options.sqlite {
-        failover(&format!("sqlite:{}", directory.join("bench.db").display()), &options)?;
-    }
-    if options.postgres {
-        let own = services.variables.iter().find(|(name, _)| name == "TENURE_TEST_POSTGRES_URL");
-        let (_, url) =
-            own.ok_or_else(|| format!("no Postgres to measure: {}", services.missing().join(", ")))?;
-        failover(url, &options)?;
+    for database in &options.databases {
+        // One server at a time: those that idle would take memory and time from the one that is measured.
+        match database.server {
+            None => {
+                let scratch = Scratch::create()?;
+                warn_of_memory(scratch.path());
+                failover(&format!("sqlite:{}", scratch.path().join("bench.db").display()), &options)?;
+            }
+            Some((name, variable)) => {
+                let services = Services::start_durable(name)?;
+                services.directory.as_deref().into_iter().for_each(warn_of_memory);
+                let url = services.variables.iter().find(|(found, _)| found == variable);
+                let (_, url) = url.ok_or_else(|| services.why_not(name))?;
+                failover(url, &options)?;
+            }
+        }
     }
     Ok(())
 }
@@ -51,7 +72,7 @@ fn failover(url: &str, options: &Options) -> Result<()> {
 }
 
 fn parse(args: &[String]) -> Result<Options> {
-    let mut options = Options { rounds: ROUNDS.to_owned(), sqlite: true, postgres: true, rest: Vec::new() };
+    let mut options = Options { rounds: ROUNDS.to_owned(), databases: Vec::new(), rest: Vec::new() };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value"));
@@ -61,13 +82,17 @@ fn parse(args: &[String]) -> Result<Options> {
                 rounds.parse::<u32>().map_err(|_| format!("--rounds `{rounds}` is no number"))?;
                 options.rounds.clone_from(rounds);
             }
-            "--db" => match value()?.as_str() {
-                "sqlite" => options.postgres = false,
-                "postgres" => options.sqlite = false,
-                other => return Err(format!("--db `{other}`: it is `sqlite` or `postgres` here")),
-            },
+            "--db" => {
+                let word = value()?;
+                let words = DATABASES.iter().map(|database| database.word).collect::<Vec<_>>().join(", ");
+                let named = DATABASES.iter().find(|database| database.word == word);
+                options.databases.push(named.ok_or_else(|| format!("--db `{word}`: it is one of {words}"))?);
+            }
             _ => options.rest.push(arg.clone()),
         }
+    }
+    if options.databases.is_empty() {
+        options.databases.extend(&DATABASES);
     }
     Ok(options)
 }
@@ -92,11 +117,14 @@ mod tests {
     }
 
     #[test]
-    fn both_databases_are_measured_unless_one_is_named() {
+    fn all_databases_are_measured_unless_some_are_named() {
+        let words = |options: &Options| options.databases.iter().map(|found| found.word).collect::<Vec<_>>();
         let all = parsed(&[]).unwrap();
-        assert!(all.sqlite && all.postgres && all.rounds == ROUNDS);
+        assert_eq!(words(&all), ["sqlite", "postgres", "mariadb", "mysql"]);
+        assert_eq!(all.rounds, ROUNDS);
+        assert_eq!(words(&parsed(&["--db", "mysql", "--db", "mariadb"]).unwrap()), ["mysql", "mariadb"]);
         let one = parsed(&["--db", "sqlite", "--rounds", "5", "--ttl", "3s"]).unwrap();
-        assert!(one.sqlite && !one.postgres);
+        assert_eq!(words(&one), ["sqlite"]);
         assert_eq!(
             (one.rounds.as_str(), one.rest.as_slice()),
             ("5", &["--ttl".to_owned(), "3s".to_owned()][..])

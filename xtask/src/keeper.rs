@@ -1,8 +1,8 @@
 //! The process that owns the servers.
 //!
 //! ```text
-//!   cargo xtask test ──stdin (held open)──▶ keeper ──▶ postgres (twice), pgbouncer
-//!        │  ◀──────stdout (what runs)──────   │
+//!   cargo xtask test ──stdin (held open)──▶ keeper ──▶ postgres (twice), pgbouncer, mariadb, mysql:
+//!        │  ◀──────stdout (what runs)──────   │        each started, held and stopped by a thread of its own
 //!        ▼ ends, panics, ctrl-c, SIGKILL      ▼ sees the end of its stdin: stops the servers, removes their files
 //! ```
 //!
@@ -10,13 +10,18 @@
 //! is in a process group of its own, so that ctrl-c in the terminal does not reach it first. If it is killed itself,
 //! the kernel kills the servers, and the next start removes the files.
 
+use std::any::Any;
 use std::io::{self, Read as _, Write as _};
+use std::path::Path;
+use std::sync::{RwLock, mpsc};
+use std::thread;
 
-use crate::Result;
+use crate::innodb::Innodb;
 use crate::pgbouncer::PgBouncer;
-use crate::postgres::{Durability, Postgres};
+use crate::postgres::Postgres;
 use crate::scratch::Scratch;
-use crate::server::Account;
+use crate::server::{Account, Durability};
+use crate::{Result, mariadb, mysql};
 
 /// The hidden command by which `xtask` starts itself as keeper.
 pub(crate) const COMMAND: &str = "keep-services";
@@ -65,64 +70,137 @@ impl Report {
     }
 }
 
-/// Starts the servers, reports, and holds them until standard input ends.
+/// Starts some servers that belong together. What is returned holds them, and is dropped on the same thread.
+type Start = fn(&Path, Durability) -> (Box<dyn Any>, Vec<Report>);
+
+/// The names of backends, and how to have them. All are started at the same time.
+const STARTS: [(&[&str], Start); 4] = [
+    (&["Postgres", "PgBouncer"], postgres_and_pgbouncer),
+    (&["Postgres", "PgBouncer"], chaos_postgres),
+    (&["MariaDB"], mariadb),
+    (&["MySQL"], mysql),
+];
+
+/// Starts the servers that are named, reports, and holds them until standard input ends.
 pub(crate) fn run(args: &[String]) -> Result<()> {
     let durability =
         if args.iter().any(|arg| arg == DURABLE) { Durability::Durable } else { Durability::Fast };
-    // Dropped in reverse: the pooler, the server, then their files.
+    // Dropped last, when every server is gone.
     let scratch = Scratch::create()?;
     say(&Report::Directory(scratch.path().display().to_string()))?;
-    let postgres =
-        Account::for_servers().and_then(|account| Postgres::start(scratch.path(), account, durability));
-    // A second server, for the one test that crashes it: the others must not notice.
-    let chaos = Account::for_servers().and_then(|account| {
-        let folder = scratch.path().join("chaos");
+    let gate = RwLock::new(());
+    thread::scope(|scope| {
+        let closed = gate.write();
+        let (said, reports) = mpsc::channel();
+        for start in wanted(args) {
+            let (said, gate, dir) = (said.clone(), &gate, scratch.path());
+            // The kernel kills a server when the thread that started it ends. So each thread stays, until it stops its
+            // servers itself.
+            scope.spawn(move || {
+                let (servers, reports) = start(dir, durability);
+                let _ = said.send(reports);
+                drop(said);
+                drop(gate.read());
+                drop(servers);
+            });
+        }
+        drop(said);
+        for report in reports.into_iter().flatten() {
+            say(&report)?;
+        }
+        say(&Report::End)?;
+        // Nobody writes: this returns when the owner is gone.
+        let ended = io::stdin().read_to_end(&mut Vec::new());
+        drop(closed);
+        ended.map(drop).map_err(|error| format!("the keeper lost its owner: {error}"))
+    })
+}
+
+fn wanted(args: &[String]) -> impl Iterator<Item = Start> {
+    let named = |names: &[&str]| names.iter().any(|name| args.iter().any(|arg| arg == name));
+    STARTS.into_iter().filter(move |(names, _)| named(names)).map(|(_, start)| start)
+}
+
+fn postgres_and_pgbouncer(dir: &Path, durability: Durability) -> (Box<dyn Any>, Vec<Report>) {
+    let account = Account::of("postgres");
+    let postgres = account.clone().and_then(|account| Postgres::start(dir, account, durability));
+    let pgbouncer = match (&postgres, account) {
+        (Ok(postgres), Ok(account)) => PgBouncer::start(dir, account, postgres),
+        _ => Err("it needs a private Postgres behind it".to_owned()),
+    };
+    let mut reports = match &postgres {
+        Ok(server) => vec![
+            running("Postgres", &server.version),
+            variable("TENURE_TEST_POSTGRES_URL", server.url()),
+            variable("TENURE_TEST_POSTGRES_AUTH_URL", server.auth_url()),
+        ],
+        Err(reason) => vec![missing("Postgres", reason)],
+    };
+    match &pgbouncer {
+        Ok(server) => reports.extend([
+            running("PgBouncer", &server.version),
+            variable("TENURE_TEST_PGBOUNCER_URL", server.url()),
+        ]),
+        Err(reason) => reports.push(missing("PgBouncer", reason)),
+    }
+    // The pooler is dropped before what it leads to.
+    (Box::new((pgbouncer, postgres)), reports)
+}
+
+/// A second server, for the one test that crashes it: the others must not notice. What is measured needs none.
+fn chaos_postgres(dir: &Path, durability: Durability) -> (Box<dyn Any>, Vec<Report>) {
+    if durability == Durability::Durable {
+        return (Box::new(()), Vec::new());
+    }
+    let chaos = Account::of("postgres").and_then(|account| {
+        let folder = dir.join("chaos");
         account.make_dir(&folder)?;
         Postgres::start(&folder, account, durability)
     });
-    let pgbouncer = match &postgres {
-        Ok(postgres) => {
-            Account::for_servers().and_then(|account| PgBouncer::start(scratch.path(), account, postgres))
+    let reports = match &chaos {
+        Ok(server) => vec![variable("TENURE_TEST_CHAOS_POSTGRES_URL", server.url())],
+        Err(reason) => {
+            eprintln!("xtask: no second Postgres for the test that crashes it: {reason}");
+            Vec::new()
         }
-        Err(_) => Err("it needs a private Postgres behind it".to_owned()),
     };
-    match &postgres {
-        Ok(server) => {
-            say_running("Postgres", &server.version)?;
-            say_variable("TENURE_TEST_POSTGRES_URL", server.url())?;
-            say_variable("TENURE_TEST_POSTGRES_AUTH_URL", server.auth_url())?;
-        }
-        Err(reason) => say_missing("Postgres", reason)?,
-    }
-    match &chaos {
-        Ok(server) => say_variable("TENURE_TEST_CHAOS_POSTGRES_URL", server.url())?,
-        Err(reason) => eprintln!("xtask: no second Postgres for the test that crashes it: {reason}"),
-    }
-    match &pgbouncer {
-        Ok(server) => {
-            say_running("PgBouncer", &server.version)?;
-            say_variable("TENURE_TEST_PGBOUNCER_URL", server.url())?;
-        }
-        Err(reason) => say_missing("PgBouncer", reason)?,
-    }
-    say(&Report::End)?;
-    // Nobody writes: this returns when the owner is gone.
-    io::stdin()
-        .read_to_end(&mut Vec::new())
-        .map_err(|error| format!("the keeper lost its owner: {error}"))?;
-    Ok(())
+    (Box::new(chaos), reports)
 }
 
-fn say_running(name: &str, version: &str) -> Result<()> {
-    say(&Report::Running { name: name.to_owned(), version: version.to_owned() })
+fn mariadb(dir: &Path, durability: Durability) -> (Box<dyn Any>, Vec<Report>) {
+    let server = Account::of("mysql").and_then(|account| mariadb::start(dir, account, durability));
+    let reports = innodb_reports("MariaDB", &server);
+    (Box::new(server), reports)
 }
 
-fn say_missing(name: &str, reason: &str) -> Result<()> {
-    say(&Report::Missing { name: name.to_owned(), reason: reason.to_owned() })
+fn mysql(dir: &Path, durability: Durability) -> (Box<dyn Any>, Vec<Report>) {
+    let server = Account::of("mysql").and_then(|account| mysql::start(dir, account, durability));
+    let reports = innodb_reports("MySQL", &server);
+    (Box::new(server), reports)
 }
 
-fn say_variable(name: &str, value: String) -> Result<()> {
-    say(&Report::Variable { name: name.to_owned(), value })
+fn innodb_reports(name: &str, server: &Result<Innodb>) -> Vec<Report> {
+    let variables = format!("TENURE_TEST_{}", name.to_uppercase());
+    match server {
+        Ok(server) => vec![
+            running(name, &server.version),
+            variable(&format!("{variables}_URL"), server.url()),
+            variable(&format!("{variables}_AUTH_URL"), server.auth_url()),
+        ],
+        Err(reason) => vec![missing(name, reason)],
+    }
+}
+
+fn running(name: &str, version: &str) -> Report {
+    Report::Running { name: name.to_owned(), version: version.to_owned() }
+}
+
+fn missing(name: &str, reason: &str) -> Report {
+    Report::Missing { name: name.to_owned(), reason: reason.to_owned() }
+}
+
+fn variable(name: &str, value: String) -> Report {
+    Report::Variable { name: name.to_owned(), value }
 }
 
 /// Fails when the owner is gone already; then everything is stopped on the way out.
@@ -150,6 +228,16 @@ mod tests {
             assert_eq!(Report::from_line(&report.to_line()), Some(report));
         }
         assert_eq!(Report::from_line("nonsense"), None);
+    }
+
+    #[test]
+    fn only_what_is_named_is_started() {
+        let count =
+            |args: &[&str]| wanted(&args.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>()).count();
+        assert_eq!(count(&[DURABLE]), 0);
+        assert_eq!(count(&[DURABLE, "MySQL"]), 1);
+        assert_eq!(count(&["PgBouncer"]), 2, "the pooler needs a Postgres of ours behind it");
+        assert_eq!(count(&["Postgres", "PgBouncer", "MariaDB", "MySQL"]), STARTS.len());
     }
 
     #[test]

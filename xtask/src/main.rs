@@ -9,15 +9,21 @@
 
 mod apt;
 mod bench;
+mod cache;
 mod cargo;
+mod certificate;
 mod commands;
+mod innodb;
 mod keeper;
+mod mariadb;
+mod mysql;
 mod pgbouncer;
 mod postgres;
 mod report;
 mod scratch;
 mod server;
 mod services;
+mod sid;
 mod sim;
 mod tally;
 mod test;
@@ -37,8 +43,8 @@ COMMANDS
   tidy                     only the house rules: who may depend on whom, where SQL may stand, …
   services                 start the private servers, print `export …` lines, hold until ctrl-c
   sim ARGS…                build the simulator for release and run it
-  bench [--rounds N] [--db sqlite|postgres] [ARGS…]
-                           measure failover on SQLite and on a private, durable Postgres; one JSON object per line
+  bench [--rounds N] [--db sqlite|postgres|mariadb|mysql]… [ARGS…]
+                           measure failover on SQLite and on private, durable servers; one JSON object per line
 
 STEPS OF `test`
   fmt, tidy, servers, clippy, docs, build, tests, sim, features, commands
@@ -48,6 +54,11 @@ ENVIRONMENT
   TENURE_TEST_POSTGRES_URL       use this Postgres instead of a private one
   TENURE_TEST_PGBOUNCER_URL      use this PgBouncer (in transaction mode) instead of a private one
   TENURE_TEST_POSTGRES_AUTH_URL  a role that needs its password, for the test of a wrong one
+  TENURE_TEST_MARIADB_URL        use this MariaDB instead of a private one
+  TENURE_TEST_MARIADB_AUTH_URL   a user of it that needs its password
+  TENURE_TEST_MYSQL_URL          use this MySQL instead of a private one
+  TENURE_TEST_MYSQL_AUTH_URL     a user of it that needs its password
+  TENURE_TEST_SQLSERVER_URL      use this SQL Server; without it nothing runs on one, also in CI: it cannot be had here
   RUST_TEST_THREADS              tests at a time (4 when not set: they are sensitive to time)
 
 EXAMPLES

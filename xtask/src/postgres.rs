@@ -6,22 +6,14 @@ use std::process::Command;
 
 use crate::Result;
 use crate::apt::postgres_bin;
-use crate::server::{Account, Server, on_free_port, output, without_pg_variables};
+use crate::certificate::certify;
+use crate::server::{
+    Account, Durability, LOCKED_PASSWORD, Server, on_free_port, output, without_client_variables,
+};
 
 /// Whom the server lets in: everyone from this machine, except one role that has to show its password.
 const HBA: &str = "host all locked 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n";
-/// Not a secret: it opens a server that lives for one test run, on loopback. Tests look for it where it must not appear.
-const LOCKED_PASSWORD: &str = "tenure-test-secret";
 const DATABASE: &str = "tenure";
-
-/// Whether a commit survives a power cut.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Durability {
-    /// As in production; benchmarks are run so.
-    Durable,
-    /// `fsync=off`: faster, for tests only.
-    Fast,
-}
 
 /// A running Postgres and how to reach it.
 #[derive(Debug)]
@@ -73,7 +65,7 @@ pub(crate) fn url(port: u16) -> String {
 
 /// Asks a server one thing, as its superuser.
 pub(crate) fn psql(bin: &Path, port: u16, database: &str, sql: &str) -> Result<String> {
-    let mut psql = without_pg_variables(Command::new(bin.join("psql")));
+    let mut psql = without_client_variables(Command::new(bin.join("psql")));
     psql.env("PGCONNECT_TIMEOUT", "5")
         .args(["-X", "-h", "127.0.0.1", "-p", &port.to_string(), "-U", "postgres", "-d", database])
         .args(["-v", "ON_ERROR_STOP=1", "-qAtc", sql]);
@@ -88,22 +80,8 @@ fn init(bin: &Path, data: &Path, account: Account, dir: &Path) -> Result<()> {
         .args(["-A", "trust", "-U", "postgres", "--no-sync", "-E", "UTF8", "--locale=C", "-D"])
         .arg(data);
     output(initdb)?;
-    certify(data, account, dir)?;
+    certify(data, account)?;
     fs::write(data.join("pg_hba.conf"), HBA).map_err(|error| format!("cannot write pg_hba.conf: {error}"))
-}
-
-/// Makes a certificate for `localhost` that is not itself an authority, so that TLS can be tried.
-fn certify(data: &Path, account: Account, dir: &Path) -> Result<()> {
-    let mut openssl = account.command(Path::new("openssl"));
-    openssl
-        .current_dir(dir)
-        .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", "/CN=localhost"])
-        .args(["-addext", "subjectAltName=DNS:localhost", "-addext", "basicConstraints=critical,CA:FALSE"])
-        .arg("-keyout")
-        .arg(data.join("server.key"))
-        .arg("-out")
-        .arg(data.join("server.crt"));
-    output(openssl).map(drop)
 }
 
 fn settings(port: u16, durability: Durability) -> Vec<String> {

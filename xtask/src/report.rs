@@ -37,12 +37,15 @@ pub(crate) fn summary(done: &[Done], backends: &[Backend], tally: &Tally, sqlite
     lines.join("\n")
 }
 
-/// Backends that could be had but on which no test ran: their tests are missing, or do not name them.
+/// Backends that could be had but on which no test ran: their tests are missing, or do not name them. SQL Server is
+/// among them without a server, too: its statements can always be checked.
 pub(crate) fn untested(backends: &[Backend], tally: &Tally) -> Vec<&'static str> {
     let ran =
         |ground| tally.grounds.get(&ground).is_some_and(|count: &Count| count.passed + count.failed > 0);
-    [Ground::Sqlite, Ground::Postgres, Ground::PgBouncer]
+    let expected = |ground: &Ground| !matches!(ground, Ground::Memory | Ground::Other);
+    Ground::ALL
         .into_iter()
+        .filter(expected)
         .filter(|ground| !ran(*ground))
         .map(Ground::name)
         .filter(|name| backends.iter().all(|backend| backend.name != *name || backend.against.is_ok()))
@@ -54,7 +57,10 @@ fn backend_line(ground: Ground, count: Count, backends: &[Backend], sqlite: &str
         Ground::Memory => "in the test's own process".to_owned(),
         Ground::Sqlite => sqlite.to_owned(),
         Ground::Other => "decisions, parsing, the simulator's rules".to_owned(),
-        Ground::Postgres | Ground::PgBouncer => {
+        Ground::SqlServer if backends.iter().all(|backend| backend.name != ground.name()) => {
+            "nothing was run against a server, only the statements were checked by a grammar".to_owned()
+        }
+        Ground::Postgres | Ground::PgBouncer | Ground::MariaDb | Ground::MySql | Ground::SqlServer => {
             match backends
                 .iter()
                 .find(|backend| backend.name == ground.name())
@@ -104,6 +110,18 @@ mod tests {
     #[test]
     fn a_backend_without_a_test_is_noticed() {
         let backends = [backend("Postgres", Ok("15.1")), backend("PgBouncer", Ok("1.18"))];
-        assert_eq!(untested(&backends, &sample()), ["SQLite", "PgBouncer"]);
+        assert_eq!(untested(&backends, &sample()), ["SQLite", "PgBouncer", "MariaDB", "MySQL", "SQL Server"]);
+        let without = [backend("PgBouncer", Err("not installed")), backend("MariaDB", Err("not installed"))];
+        assert_eq!(untested(&without, &sample()), ["SQLite", "MySQL", "SQL Server"]);
+    }
+
+    #[test]
+    fn without_a_sql_server_it_is_said_that_nothing_ran_on_one() {
+        let count = Count { passed: 3, ..Count::default() };
+        let line = backend_line(Ground::SqlServer, count, &[], "");
+        assert!(line.contains("3 passed") && line.contains("nothing was run against a server"), "{line}");
+        let given = [backend("SQL Server", Ok("a server given by X"))];
+        let line = backend_line(Ground::SqlServer, count, &given, "");
+        assert!(line.ends_with("against a server given by X"), "{line}");
     }
 }

@@ -1,7 +1,7 @@
 //! A server process that cannot outlive us.
 //!
-//! A server runs as an ordinary user (Postgres and PgBouncer refuse root), writes its log into the scratch directory,
-//! is stopped when dropped, and is killed by the kernel when the process that started it is killed.
+//! A server runs as an ordinary user (all of them refuse root), writes its log into the scratch directory, is stopped
+//! when dropped, and is killed by the kernel when the thread that started it ends, with its process or alone.
 
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, TcpListener};
@@ -18,20 +18,37 @@ const READY_WITHIN: Duration = Duration::from_secs(30);
 const STOP_WITHIN: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(20);
 
+/// Not a secret: it opens a server that lives for one test run, on loopback. Tests look for it where it must not appear.
+pub(crate) const LOCKED_PASSWORD: &str = "tenure-test-secret";
+
+/// Whether a commit survives a power cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// As in production; benchmarks are run so.
+    Durable,
+    /// Nothing waits for the disk: faster, for tests only.
+    Fast,
+}
+
 /// The user that servers run as: `None` is the user we are.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Account(Option<(u32, u32)>);
 
 impl Account {
-    /// Ourselves, or as root the first of `postgres` and `nobody` that exists.
-    pub(crate) fn for_servers() -> Result<Self> {
+    /// Ourselves, or as root the first of `user` and `nobody` that exists.
+    pub(crate) fn of(user: &str) -> Result<Self> {
         if !is_root() {
             return Ok(Self(None));
         }
-        ["postgres", "nobody"]
+        [user, "nobody"]
             .into_iter()
             .find_map(|user| Some(Self(Some((id("-u", user)?, id("-g", user)?)))))
-            .ok_or_else(|| "neither a user `postgres` nor `nobody` exists to run servers as".to_owned())
+            .ok_or_else(|| format!("neither a user `{user}` nor `nobody` exists to run a server as"))
+    }
+
+    /// The user we are, for a command that is to end with us.
+    pub(crate) fn ourselves() -> Self {
+        Self(None)
     }
 
     /// A command that runs as this account.
@@ -41,11 +58,13 @@ impl Account {
             Some((user, group)) => {
                 wrapper.args([format!("--reuid={user}"), format!("--regid={group}")]).arg("--init-groups");
             }
-            None if find_program("setpriv").is_none() => return without_pg_variables(Command::new(program)),
+            None if find_program("setpriv").is_none() => {
+                return without_client_variables(Command::new(program));
+            }
             None => {}
         }
         wrapper.args(["--pdeathsig", "KILL", "--"]).arg(program);
-        without_pg_variables(wrapper)
+        without_client_variables(wrapper)
     }
 
     /// Makes a directory that belongs to this account.
@@ -56,6 +75,14 @@ impl Account {
             Some((user, group)) => chown(path, Some(user), Some(group)).map_err(fail),
             None => Ok(()),
         }
+    }
+
+    /// Makes a file, or a directory and all that is in it, belong to this account.
+    pub(crate) fn own(self, path: &Path) -> Result<()> {
+        let Some((user, group)) = self.0 else { return Ok(()) };
+        let mut command = Command::new("chown");
+        command.arg("-R").arg(format!("{user}:{group}")).arg(path);
+        output(command).map(drop)
     }
 }
 
@@ -169,10 +196,12 @@ pub(crate) fn is_root() -> bool {
     output(id).is_ok_and(|uid| uid == "0")
 }
 
-/// Takes the variables by which libpq would connect elsewhere out of a command's environment.
-pub(crate) fn without_pg_variables(mut command: Command) -> Command {
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PG")) {
-        command.env_remove(name);
+/// Takes the variables by which a client would connect elsewhere out of a command's environment.
+pub(crate) fn without_client_variables(mut command: Command) -> Command {
+    for (name, _) in std::env::vars_os() {
+        if ["PG", "MYSQL_", "MARIADB_"].iter().any(|start| name.to_string_lossy().starts_with(start)) {
+            command.env_remove(name);
+        }
     }
     command
 }

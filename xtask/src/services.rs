@@ -8,12 +8,19 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
 use crate::keeper::{self, Report};
-use crate::postgres::Durability;
+use crate::server::Durability;
 use crate::{Result, apt};
 
-/// The backends that need a server, and the variable by which tests find it.
-const BACKENDS: [(&str, &str); 2] =
-    [("Postgres", "TENURE_TEST_POSTGRES_URL"), ("PgBouncer", "TENURE_TEST_PGBOUNCER_URL")];
+/// The backends that have a private server, and the variable by which tests find it.
+const BACKENDS: [(&str, &str); 4] = [
+    ("Postgres", "TENURE_TEST_POSTGRES_URL"),
+    ("PgBouncer", "TENURE_TEST_PGBOUNCER_URL"),
+    ("MariaDB", "TENURE_TEST_MARIADB_URL"),
+    ("MySQL", "TENURE_TEST_MYSQL_URL"),
+];
+/// The backend that is tested on a server only when one is given: it is not to be had as a private one. Without it, it is
+/// not among the backends of a run, and nothing is missing; the summary says what was not run.
+const GIVEN_ONLY: (&str, &str) = ("SQL Server", "TENURE_TEST_SQLSERVER_URL");
 
 /// A backend, and what it is tested against — or why it is not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,17 +55,23 @@ impl Services {
         })
     }
 
-    /// Starts durable servers whatever the environment gives: figures are comparable only with known settings.
-    pub(crate) fn start_durable() -> Result<Self> {
-        Self::start_all_but(Durability::Durable, |_| false)
+    /// Starts a durable server of one backend, whatever the environment gives: figures are comparable only with known
+    /// settings.
+    pub(crate) fn start_durable(name: &str) -> Result<Self> {
+        Self::start_wanted(Durability::Durable, &[name], |_| false)
     }
 
     fn start_all_but(durability: Durability, given: impl Fn(&str) -> bool) -> Result<Self> {
+        let missing = BACKENDS.iter().filter(|(_, variable)| !given(variable));
+        Self::start_wanted(durability, &missing.map(|(name, _)| *name).collect::<Vec<_>>(), given)
+    }
+
+    fn start_wanted(durability: Durability, wanted: &[&str], given: impl Fn(&str) -> bool) -> Result<Self> {
         let mut reports = Vec::new();
         let mut keeper = None;
-        if !BACKENDS.iter().all(|(_, variable)| given(variable)) {
-            apt::ensure().unwrap_or_else(|reason| eprintln!("xtask: {reason}"));
-            let mut started = Keeper::start(durability)?;
+        if !wanted.is_empty() {
+            apt::ensure(wanted).unwrap_or_else(|reason| eprintln!("xtask: {reason}"));
+            let mut started = Keeper::start(durability, wanted)?;
             reports = read_reports(&mut started.child)?;
             keeper = Some(started);
         }
@@ -68,6 +81,16 @@ impl Services {
             _ => None,
         });
         Ok(Self { backends, variables, directory, keeper })
+    }
+
+    /// Why a backend cannot be had.
+    pub(crate) fn why_not(&self, name: &str) -> String {
+        let reason =
+            self.backends.iter().find(|backend| backend.name == name).map(|backend| &backend.against);
+        match reason {
+            Some(Err(reason)) => format!("no {name}: {reason}"),
+            _ => format!("no {name}"),
+        }
     }
 
     /// Says loudly what cannot be tested, and returns the names.
@@ -84,10 +107,15 @@ impl Services {
 }
 
 impl Keeper {
-    fn start(durability: Durability) -> Result<Self> {
+    fn start(durability: Durability, wanted: &[&str]) -> Result<Self> {
         let own = std::env::current_exe().map_err(|error| format!("xtask does not find itself: {error}"))?;
         let mut command = Command::new(own);
-        command.arg(keeper::COMMAND).process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command
+            .arg(keeper::COMMAND)
+            .args(wanted)
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
         if durability == Durability::Durable {
             command.arg(keeper::DURABLE);
         }
@@ -152,11 +180,14 @@ fn resolve(reports: &[Report], given: impl Fn(&str) -> bool) -> (Vec<Backend>, V
         };
         Backend { name: (*name).to_owned(), against }
     });
+    let (name, variable) = GIVEN_ONLY;
+    let only = given(variable)
+        .then(|| Backend { name: name.to_owned(), against: Ok(format!("a server given by {variable}")) });
     let variables = reports.iter().filter_map(|report| match report {
         Report::Variable { name, value } if !given(name) => Some((name.clone(), value.clone())),
         _ => None,
     });
-    (backends.collect(), variables.collect())
+    (backends.chain(only).collect(), variables.collect())
 }
 
 #[cfg(test)]
@@ -184,5 +215,16 @@ mod tests {
         let (backends, variables) = resolve(&sample(), |name| name == "TENURE_TEST_POSTGRES_URL");
         assert_eq!(backends[0].against, Ok("a server given by TENURE_TEST_POSTGRES_URL".to_owned()));
         assert!(variables.is_empty());
+    }
+
+    #[test]
+    fn a_sql_server_is_there_when_it_is_given_and_not_missing_when_it_is_not() {
+        let named = |given: fn(&str) -> bool| {
+            let (backends, _) = resolve(&sample(), given);
+            backends.into_iter().find(|backend| backend.name == "SQL Server")
+        };
+        assert_eq!(named(|_| false), None);
+        let against = named(|name| name == "TENURE_TEST_SQLSERVER_URL").map(|backend| backend.against);
+        assert_eq!(against, Some(Ok("a server given by TENURE_TEST_SQLSERVER_URL".to_owned())));
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! A test belongs to the backend that its name or its package names: everything in `tenure-sqlite` is SQLite's, a
 //! process test `failover::postgres::…` is Postgres', and any test with `pgbouncer` in its name goes through the pooler.
+//! `tenure-mysql` is for two servers, so its tests are in modules `mariadb` and `mysql`; the others need neither.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -13,13 +14,34 @@ pub(crate) enum Ground {
     Sqlite,
     Postgres,
     PgBouncer,
+    MariaDb,
+    MySql,
+    SqlServer,
     /// Nothing outside the test itself.
     Other,
 }
 
 impl Ground {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Memory, Self::Sqlite, Self::Postgres, Self::PgBouncer, Self::Other];
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Memory,
+        Self::Sqlite,
+        Self::Postgres,
+        Self::PgBouncer,
+        Self::MariaDb,
+        Self::MySql,
+        Self::SqlServer,
+        Self::Other,
+    ];
+
+    /// The words in the names of tests. Where a name has more than one, the earlier one here counts.
+    const WORDS: [(&'static str, Self); 6] = [
+        ("postgres", Self::Postgres),
+        ("mariadb", Self::MariaDb),
+        ("mysql", Self::MySql),
+        ("sqlserver", Self::SqlServer),
+        ("sqlite", Self::Sqlite),
+        ("memory", Self::Memory),
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -27,6 +49,9 @@ impl Ground {
             Self::Sqlite => "SQLite",
             Self::Postgres => "Postgres",
             Self::PgBouncer => "PgBouncer",
+            Self::MariaDb => "MariaDB",
+            Self::MySql => "MySQL",
+            Self::SqlServer => "SQL Server",
             Self::Other => "no backend",
         }
     }
@@ -39,11 +64,18 @@ impl Ground {
             _ if test.contains("pgbouncer") => Self::PgBouncer,
             "tenure-postgres" => Self::Postgres,
             "tenure-sqlite" => Self::Sqlite,
-            _ if test.contains("postgres") => Self::Postgres,
-            _ if test.contains("sqlite") => Self::Sqlite,
-            _ if test.contains("memory") => Self::Memory,
-            _ => Self::Other,
+            "tenure-sqlserver" => Self::SqlServer,
+            // The name of an example in the docs is the path of its file, which has the name of the package.
+            "tenure-mysql" if test.contains("/tenure-mysql/") => Self::Other,
+            _ => Self::named(&test).unwrap_or(Self::Other),
         }
+    }
+
+    /// A module that is called like a backend says more than a word in a sentence.
+    fn named(test: &str) -> Option<Self> {
+        let module = |part: &str| Self::WORDS.iter().find(|(word, _)| *word == part);
+        let word = || Self::WORDS.iter().find(|(word, _)| test.contains(word));
+        test.split("::").find_map(module).or_else(word).map(|(_, ground)| *ground)
     }
 }
 
@@ -219,6 +251,22 @@ mod tests {
         assert_eq!(count(Ground::PgBouncer), Some((1, 0)));
         assert_eq!(count(Ground::Sqlite), Some((1, 0)));
         assert_eq!(count(Ground::Memory), None);
+    }
+
+    #[test]
+    fn a_test_is_of_the_backend_whose_module_it_is_in() {
+        let of = Ground::of;
+        assert_eq!(of("tenure-mysql", "mariadb::lease::a_claim_is_exclusive"), Ground::MariaDb);
+        assert_eq!(of("tenure-mysql", "mysql::lease::a_claim_is_exclusive"), Ground::MySql);
+        assert_eq!(of("tenure-mysql", "mysql::the_address_of_a_mariadb_is_refused"), Ground::MySql);
+        assert_eq!(of("tenure-mysql", "statements::tests::names_are_quoted"), Ground::Other);
+        assert_eq!(of("tenure-mysql", "crates/tenure-mysql/src/lib.rs - (line 3)"), Ground::Other);
+        assert_eq!(of("tenure-sqlserver", "every_statement_is_of_the_grammar"), Ground::SqlServer);
+        assert_eq!(of("tenure-cli", "failover::mariadb::a_killed_leader_is_replaced"), Ground::MariaDb);
+        assert_eq!(of("tenure-cli", "failover::sqlserver::a_killed_leader_is_replaced"), Ground::SqlServer);
+        assert_eq!(of("tenure-cli", "a_mysql_that_is_down_is_told"), Ground::MySql);
+        assert_eq!(of("tenure-cli", "failover::postgres::through_pgbouncer"), Ground::PgBouncer);
+        assert_eq!(of("xtask", "mysql::tests::programs_start"), Ground::Other);
     }
 
     #[test]

@@ -44,7 +44,11 @@ pub(crate) fn only_in_statements(files: &[File]) -> Vec<Finding> {
     findings
 }
 
-/// Backends name their SQL files alike, so that two can be read side by side. Only said: one may need what others do not.
+/// Backends whose databases can do the same: a statement that one of them lacks was forgotten.
+const TWINS: [&str; 2] = ["tenure-mysql", "tenure-sqlserver"];
+
+/// Backends name their SQL files alike, so that two can be read side by side. Only said, except between twins: one may
+/// need what others do not.
 pub(crate) fn same_names(files: &[File]) -> Vec<Finding> {
     let mut folders: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for file in files {
@@ -57,9 +61,14 @@ pub(crate) fn same_names(files: &[File]) -> Vec<Finding> {
     let all: BTreeSet<&str> = folders.values().flatten().copied().collect();
     let mut findings = Vec::new();
     for (package, names) in &folders {
+        let twin = TWINS.iter().find(|twin| TWINS.contains(package) && **twin != *package);
+        let twins_names = twin.and_then(|twin| folders.get(twin));
         for name in all.difference(names) {
             let path = format!("crates/{package}/sql/{name}");
-            findings.push(Finding::warning(&path, 0, "other backends have a file of this name"));
+            findings.push(match twin.filter(|_| twins_names.is_some_and(|names| names.contains(name))) {
+                Some(twin) => Finding::error(&path, 0, format!("`{twin}` has a file of this name")),
+                None => Finding::warning(&path, 0, "other backends have a file of this name"),
+            });
         }
     }
     findings
@@ -79,6 +88,7 @@ fn line_of(text: &str, at: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Weight;
     use super::super::samples::{check, lines};
     use super::*;
 
@@ -120,5 +130,25 @@ mod tests {
         let paths: Vec<_> = same_names(&files).into_iter().map(|finding| finding.path).collect();
         assert_eq!(paths, ["crates/tenure-postgres/sql/lease/renew.sql"]);
         assert!(same_names(&files[..2]).is_empty(), "a backend alone has nothing to be like");
+    }
+
+    #[test]
+    fn a_name_that_a_twin_lacks_is_an_error() {
+        let file = |path| File::new(path, "");
+        let files = [
+            file("crates/tenure-postgres/sql/lease/notify.sql"),
+            file("crates/tenure-mysql/sql/lease/claim.sql"),
+            file("crates/tenure-mysql/sql/lease/renew.sql"),
+            file("crates/tenure-sqlserver/sql/lease/claim.sql"),
+            file("crates/tenure-sqlserver/sql/outbox/take.sql"),
+        ];
+        let errors = |files: &[File]| {
+            let found = same_names(files).into_iter().filter(|finding| finding.weight == Weight::Error);
+            found.map(|finding| finding.path).collect::<Vec<_>>()
+        };
+        let expected =
+            ["crates/tenure-mysql/sql/outbox/take.sql", "crates/tenure-sqlserver/sql/lease/renew.sql"];
+        assert_eq!(errors(&files), expected);
+        assert!(errors(&files[..3]).is_empty(), "a twin that does not exist yet lacks nothing");
     }
 }
