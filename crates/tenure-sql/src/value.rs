@@ -113,7 +113,7 @@ pub fn micros(span: Duration) -> i64 {
 
 /// A span in whole milliseconds, rounded up: a contender must not wait shorter than the holder trusts.
 pub fn trust_millis(span: Duration) -> i32 {
-    i32::try_from(span.as_micros().div_ceil(1000)).unwrap_or(i32::MAX)
+    i32::try_from(span.as_nanos().div_ceil(1_000_000)).unwrap_or(i32::MAX)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use tenure_core::contract::LeaseAdmin;
 use tenure_core::lease::{Change, LeaseName, LeaseRecord, Revoke, decide};
 use tenure_core::time::StoreTime;
 
-use crate::rows::{self, LeaseRow};
+use crate::rows::{LeaseRow, Plain, READER};
 use crate::store::SqliteStore;
 
 /// The most rows that one look returns: it shares the connection with renewals.
@@ -24,7 +24,7 @@ impl LeaseAdmin for SqliteStore {
             let now = database.clocks.read();
             let mut records = Vec::new();
             while let Some(row) = found.next()? {
-                records.push(LeaseRow::read(row)?.shown_at(&now));
+                records.push(LeaseRow::read(&Plain::of(row))?.shown_at(&now));
             }
             Ok((records, now.wall))
         })
@@ -38,7 +38,7 @@ impl LeaseAdmin for SqliteStore {
             let mut found = statement.query(params![name, limit.min(PAGE_MAX)])?;
             let mut changes = Vec::new();
             while let Some(row) = found.next()? {
-                changes.push(rows::change(row)?);
+                changes.push(READER.change(&Plain::of(row))?);
             }
             Ok(changes)
         })

@@ -5,10 +5,12 @@ use tenure_core::event::{
     AllPage, Direction, PAGE_BYTES, PAGE_MAX, PageRows, Position, Recorded, StreamPage, StreamRead,
     Unreadable,
 };
+use tenure_sql::recorded;
 
-use super::{decide, rows};
+use super::decide;
 use crate::error::Fault;
 use crate::reader::Snapshot;
+use crate::rows::Plain;
 
 /// Reads one stream.
 pub(super) fn stream(snapshot: &Snapshot<'_>, read: &StreamRead) -> Result<StreamPage, Fault> {
@@ -62,7 +64,7 @@ fn each(
     while bytes < PAGE_BYTES
         && let Some(row) = found.next()?
     {
-        let row = rows::recorded(row)?;
+        let Some(row) = recorded(&Plain::of(row)) else { continue };
         bytes += row.as_ref().map_or(0, |event| event.body.as_bytes().len());
         take(row)?;
     }
