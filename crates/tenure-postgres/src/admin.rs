@@ -41,12 +41,12 @@ impl LeaseAdmin for PostgresStore {
     async fn revoke(&self, name: &LeaseName, by: &str, force: bool) -> Result<Revoke, StoreError> {
         let (transaction, locked) = self.shared.begin(name, None).await?;
         let decision = decide::revoke(locked.record.as_ref(), force, locked.now);
-        let audit = match &decision.outcome {
-            Revoke::Asked { term, node } => Some(("lease.revoke", format!("term {term} of {node}"))),
-            Revoke::Forced { term, node } => Some(("lease.revoke.force", format!("term {term} of {node}"))),
-            Revoke::NotHeld => None,
-        };
-        let audit = audit.map(|(action, detail)| Audit { actor: by, action, subject: name.as_str(), detail });
+        let audit = decision.outcome.audit().map(|(action, detail)| Audit {
+            actor: by,
+            action,
+            subject: name.as_str(),
+            detail,
+        });
         transaction.apply(decision, audit).await
     }
 }

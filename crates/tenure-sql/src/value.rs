@@ -107,6 +107,7 @@ pub fn moment_text(at: StoreTime) -> String {
 }
 
 /// A span in microseconds, as the statements want it.
+#[inline]
 pub fn micros(span: Duration) -> i64 {
     i64::try_from(span.as_micros().min(LONGEST_MICROS)).unwrap_or(i64::MAX)
 }

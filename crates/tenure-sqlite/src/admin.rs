@@ -51,7 +51,7 @@ impl LeaseAdmin for SqliteStore {
         self.run(move |database| {
             database.write(|writing| {
                 let answer = writing.decide(&name, |record, now| Ok(decide::revoke(record, force, now)))?;
-                if let Some((action, detail)) = noted(&answer) {
+                if let Some((action, detail)) = answer.audit() {
                     writing.add_audit(&by, action, name.as_str(), &detail)?;
                 }
                 Ok(answer)
@@ -64,13 +64,4 @@ impl LeaseAdmin for SqliteStore {
 /// An operator's name as the audit trail keeps it.
 pub(crate) fn actor(by: &str) -> String {
     by.chars().take(ACTOR_MAX_CHARS).collect()
-}
-
-/// What the audit trail says of a revocation; nothing of one that changed nothing.
-fn noted(answer: &Revoke) -> Option<(&'static str, String)> {
-    match answer {
-        Revoke::Asked { term, node } => Some(("lease.revoke", format!("term {term} of {node}"))),
-        Revoke::Forced { term, node } => Some(("lease.revoke.force", format!("term {term} of {node}"))),
-        Revoke::NotHeld => None,
-    }
 }

@@ -11,6 +11,7 @@ use tenure_core::outbox::{
 use super::{Columns, Reader};
 
 /// A number that is never negative unless someone has written to the table by hand.
+#[inline]
 pub fn counted(number: i64) -> u32 {
     u32::try_from(number).unwrap_or(if number < 0 { 0 } else { u32::MAX })
 }

@@ -10,7 +10,7 @@ use tenure_sql::recorded;
 use super::decide;
 use crate::error::Fault;
 use crate::reader::Snapshot;
-use crate::rows::Plain;
+use crate::rows::{Names, Plain};
 
 /// Reads one stream.
 pub(super) fn stream(snapshot: &Snapshot<'_>, read: &StreamRead) -> Result<StreamPage, Fault> {
@@ -59,12 +59,13 @@ fn each(
     mut take: impl FnMut(Result<Recorded, Unreadable>) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
     let mut statement = snapshot.prepare(statement)?;
+    let names = Names::of(&statement);
     let mut found = statement.query(parameters)?;
     let mut bytes = 0;
     while bytes < PAGE_BYTES
         && let Some(row) = found.next()?
     {
-        let Some(row) = recorded(&Plain::of(row)) else { continue };
+        let Some(row) = recorded(&Plain::named(row, &names)) else { continue };
         bytes += row.as_ref().map_or(0, |event| event.body.as_bytes().len());
         take(row)?;
     }
