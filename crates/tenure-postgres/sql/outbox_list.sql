@@ -1,13 +1,13 @@
 -- Messages, the newest first. Which tables they are found by, and of which state they are, is filled in: it decides the plan.
 -- $1 before which row, $2 topic, $3 source, $4 type, each or null for any; $5 how many
-SELECT o.id, o.message_id, o.source, o.source_seq, o.source_index, o.topic, o.type, o.created_at,
+SELECT o.id, o.message_id, o.source, o.source_seq, o.source_index, o.topic, o.type, o.created_at AS created_us,
        CASE WHEN d.discarded_at IS NOT NULL THEN 'discarded' WHEN d.id IS NOT NULL THEN 'dead'
             -- One that was neither queued nor tried came past the trigger; retention queues it.
             WHEN p.id IS NOT NULL OR last.number IS NULL THEN 'pending' ELSE 'dispatched' END AS state,
        coalesce(p.attempts, d.attempts, last.number, 0) AS attempts,
-       p.due_at,
+       p.due_at AS due_us,
        CASE WHEN d.id IS NOT NULL THEN coalesce(d.discarded_at, d.died_at)
-            WHEN p.id IS NULL THEN last.at END AS finished_at,
+            WHEN p.id IS NULL THEN last.at END AS finished_us,
        coalesce(d.reason, last.error) AS last_error,
        coalesce(d.halts AND d.discarded_at IS NULL, false) AS halts{more}
 FROM {rows}

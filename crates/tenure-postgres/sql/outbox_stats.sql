@@ -49,5 +49,5 @@ WITH clock AS MATERIALIZED (
 )
 SELECT q.pending, q.delayed, q.retrying, g.dead, g.discarded, g.halted_sources,
        greatest(t.rows - q.pending - g.dead - g.discarded, 0) AS dispatched,
-       t.estimated, (SELECT min(since) FROM oldest) AS oldest, (SELECT now FROM clock) AS now
+       t.estimated, (SELECT min(since) FROM oldest) AS oldest_us, (SELECT now FROM clock) AS now_us
 FROM queue AS q, graves AS g, total AS t

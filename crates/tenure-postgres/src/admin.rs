@@ -5,10 +5,11 @@ use tenure_core::StoreError;
 use tenure_core::contract::LeaseAdmin;
 use tenure_core::lease::{Change, LeaseName, LeaseRecord, Revoke, decide};
 use tenure_core::time::StoreTime;
+use tenure_sql::Reader;
 use tokio_postgres::types::Type;
 
 use crate::error::unreachable;
-use crate::rows::Reader;
+use crate::rows::Plain;
 use crate::store::PostgresStore;
 use crate::writing::{Audit, Params};
 
@@ -21,7 +22,7 @@ impl LeaseAdmin for PostgresStore {
         let mut leases = Vec::with_capacity(rows.len());
         let mut last = None;
         for row in &rows {
-            let (record, now) = reader.lease_and_now(row)?;
+            let (record, now) = reader.lease_and_now(&Plain(row))?;
             leases.extend(record);
             last = Some(now);
         }
@@ -34,18 +35,18 @@ impl LeaseAdmin for PostgresStore {
         let params: Params<'_> =
             &[(&name.map(LeaseName::as_str), Type::TEXT), (&i64::from(limit), Type::INT8)];
         let rows = shared.read(&shared.statements.history_list, params).await?;
-        rows.iter().map(|row| Reader { store: &shared.label }.change(row)).collect()
+        rows.iter().map(|row| Reader { store: &shared.label }.change(&Plain(row))).collect()
     }
 
     async fn revoke(&self, name: &LeaseName, by: &str, force: bool) -> Result<Revoke, StoreError> {
         let (transaction, locked) = self.shared.begin(name, None).await?;
         let decision = decide::revoke(locked.record.as_ref(), force, locked.now);
-        let audit = match &decision.outcome {
-            Revoke::Asked { term, node } => Some(("lease.revoke", format!("term {term} of {node}"))),
-            Revoke::Forced { term, node } => Some(("lease.revoke.force", format!("term {term} of {node}"))),
-            Revoke::NotHeld => None,
-        };
-        let audit = audit.map(|(action, detail)| Audit { actor: by, action, subject: name.as_str(), detail });
+        let audit = decision.outcome.audit().map(|(action, detail)| Audit {
+            actor: by,
+            action,
+            subject: name.as_str(),
+            detail,
+        });
         transaction.apply(decision, audit).await
     }
 }

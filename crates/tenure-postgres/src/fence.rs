@@ -6,11 +6,12 @@
 use std::sync::Arc;
 
 use tenure_core::lease::{Fence, FenceError, decide};
+use tenure_sql::{Columns, Reader};
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::Type;
 
 use crate::error::store_error;
-use crate::rows::{Columns, Reader};
+use crate::rows::Plain;
 
 /// Checks fences in transactions of the user's own. Cheap to clone; got by
 /// [`PostgresStore::fencing`](crate::PostgresStore::fencing).
@@ -48,7 +49,7 @@ impl Fencing {
             .query_typed(&self.statement, &[(&fence.lease.as_str(), Type::TEXT)])
             .await
             .map_err(|error| store_error(&self.store, error))?;
-        self.judge(rows.first(), fence)
+        self.judge(rows.first().map(Plain), fence)
     }
 
     /// Checks a fence in a transaction of sqlx.
@@ -77,7 +78,7 @@ impl Fencing {
             .fetch_optional(connection)
             .await
             .map_err(|error| crate::error::sqlx_error(&self.store, error))?;
-        self.judge(row.as_ref(), fence)
+        self.judge(row.as_ref().map(crate::rows::OfSqlx), fence)
     }
 
     /// The statement, for other drivers, to be run in the transaction that it protects.
@@ -89,11 +90,11 @@ impl Fencing {
         &self.statement
     }
 
-    fn judge(&self, row: Option<&impl Columns>, fence: &Fence) -> Result<(), FenceError> {
+    fn judge(&self, row: Option<impl Columns>, fence: &Fence) -> Result<(), FenceError> {
         let reader = Reader { store: &self.store };
         // Without a row nobody asks for the time.
         let never = tenure_core::time::StoreTime::from_micros(0);
-        let (record, now) = row.map_or(Ok((None, never)), |row| reader.lease_and_now(row))?;
+        let (record, now) = row.map_or(Ok((None, never)), |row| reader.lease_and_now(&row))?;
         Ok(decide::check(record.as_ref(), fence, now).into_result()?)
     }
 }

@@ -11,10 +11,11 @@ use tenure_core::lease::{
     Acquire, Claim, Evidence, Flag, Grant, LeaseName, LeaseRecord, Release, Renew, Renewal,
 };
 use tenure_core::time::StoreTime;
+use tenure_sql::{Reader, micros, trust_millis};
 use tokio_postgres::types::Type;
 
 use crate::error::{corrupt, unreachable};
-use crate::rows::{Reader, micros, trust_millis};
+use crate::rows::Plain;
 use crate::store::{BACKEND, PostgresStore, Shared};
 use crate::writing::Params;
 
@@ -117,7 +118,7 @@ impl Shared {
         let params: Params<'_> = &[(&name.as_str(), Type::TEXT)];
         let rows = self.read_at_once(&self.statements.lease_read, params).await?;
         let row = rows.first().ok_or_else(|| unreachable(&self.label, "the server did not tell the time"))?;
-        Reader { store: &self.label }.lease_and_now(row)
+        Reader { store: &self.label }.lease_and_now(&Plain(row))
     }
 
     /// Reads why a renewal changed nothing.

@@ -7,15 +7,13 @@ use tenure_core::StoreError;
 use tenure_core::contract::{LeaseRegistry, Schema};
 use tenure_core::lease::{Term, decide};
 use tenure_core::registry::{Entry, Recorded};
+use tenure_sql::limits::SWEEP_BATCH;
+use tenure_sql::micros;
 use tokio_postgres::types::Type;
 
 use crate::error::corrupt;
-use crate::rows::micros;
 use crate::store::{BACKEND, PostgresStore};
 use crate::writing::Params;
-
-/// How many rows one statement sweeps; further ones follow until none is left.
-const SWEEP_BATCH: i64 = 1000;
 
 #[async_trait]
 impl LeaseRegistry for PostgresStore {
@@ -69,10 +67,10 @@ impl LeaseRegistry for PostgresStore {
     async fn sweep(&self) -> Result<u64, StoreError> {
         let mut swept = 0;
         loop {
-            let params: Params<'_> = &[(&BACKEND, Type::TEXT), (&SWEEP_BATCH, Type::INT8)];
+            let params: Params<'_> = &[(&BACKEND, Type::TEXT), (&i64::from(SWEEP_BATCH), Type::INT8)];
             let batch = self.shared.write(&self.shared.statements.lease_sweep, params).await?.len() as u64;
             swept += batch;
-            if batch < SWEEP_BATCH.unsigned_abs() {
+            if batch < u64::from(SWEEP_BATCH) {
                 return Ok(swept);
             }
         }

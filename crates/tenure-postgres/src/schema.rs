@@ -6,12 +6,13 @@ use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::{Migrated, Schema};
 use tenure_core::naming::{Identifier, Naming};
+use tenure_sql::Reader;
 use tokio::time::timeout;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error, Row};
 
 use crate::error::{store_error, unreachable};
-use crate::rows::Reader;
+use crate::rows::Plain;
 use crate::statements::{
     COMMIT, MIGRATIONS, ROLLBACK, SCHEMA_EXISTS, SCHEMA_VERSION, Statements, TABLES_THERE,
 };
@@ -86,7 +87,7 @@ impl Shared {
             return self.whole(&there, 0);
         }
         let rows = self.read(&self.statements.schema_read, &[]).await?;
-        let version = rows.first().map_or(Ok(0), |row| Reader { store: &self.label }.version(row))?;
+        let version = rows.first().map_or(Ok(0), |row| Reader { store: &self.label }.version(&Plain(row)))?;
         self.whole(&there, version)
     }
 
@@ -151,7 +152,7 @@ impl Shared {
             return self.whole(&there, 0);
         }
         let row = client.query_typed_one(&self.statements.schema_read, &[]).await.map_err(explain)?;
-        self.whole(&there, Reader { store: &self.label }.version(&row)?)
+        self.whole(&there, Reader { store: &self.label }.version(&Plain(&row))?)
     }
 
     async fn apply_missing(&self, client: &Client, from: u32) -> Result<(), Error> {

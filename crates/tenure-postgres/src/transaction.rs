@@ -15,13 +15,14 @@ use tenure_core::StoreError;
 use tenure_core::lease::decide::Decision;
 use tenure_core::lease::{Flag, LeaseName, LeaseRecord, Term};
 use tenure_core::time::StoreTime;
+use tenure_sql::Reader;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error, Row};
 
 use crate::error::{pool_error, store_error, unreachable};
-use crate::rows::Reader;
+use crate::rows::Plain;
 use crate::statements::{COMMIT, ROLLBACK};
 use crate::store::Shared;
 use crate::writing::{Audit, Params, add_audit, add_history, batch, pipeline, query, write_lease};
@@ -209,16 +210,16 @@ impl Transaction<'_> {
         let answers =
             shared.answer(pipeline(calls)).await.map_err(|unanswered| shared.explain(unanswered))?;
         let reader = Reader { store: &shared.label };
-        let answer = |at: usize| answers.get(at).and_then(|rows| rows.first());
+        let answer = |at: usize| answers.get(at).and_then(|rows| rows.first()).map(Plain);
         let (Some(row), Some(last)) = (answer(1), answer(2)) else {
             return Err(unreachable(
                 &shared.label,
                 "the server answered with no row where there is always one",
             ));
         };
-        let (record, now) = reader.lease_and_now(row)?;
+        let (record, now) = reader.lease_and_now(&row)?;
         let flag_is_down = answer(3).is_some();
-        Ok(Locked { record, remembered: reader.optional_term(last)?, now, flag_is_down })
+        Ok(Locked { record, remembered: reader.optional_term(&last)?, now, flag_is_down })
     }
 
     /// Writes what was decided, and commits.

@@ -4,10 +4,11 @@ use std::pin::Pin;
 use std::task::Poll;
 
 use tenure_core::lease::{Change, LeaseRecord};
+use tenure_sql::trust_millis;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error, Row};
 
-use crate::rows::{moment, trust_millis};
+use crate::rows::moment;
 
 /// Values to bind, each with its type: so a statement needs no round trip of its own to be prepared.
 pub(crate) type Params<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];

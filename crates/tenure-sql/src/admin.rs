@@ -35,11 +35,7 @@ impl LeaseAdmin for SqlStore {
     async fn revoke(&self, name: &LeaseName, by: &str, force: bool) -> Result<Revoke, StoreError> {
         let change = |locked: &Locked| Ok(decide::revoke(locked.record.as_ref(), force, locked.now));
         let audit = |outcome: &Revoke| {
-            let (action, detail) = match outcome {
-                Revoke::Asked { term, node } => ("lease.revoke", format!("term {term} of {node}")),
-                Revoke::Forced { term, node } => ("lease.revoke.force", format!("term {term} of {node}")),
-                Revoke::NotHeld => return None,
-            };
+            let (action, detail) = outcome.audit()?;
             Some(Audit { actor: by, action, subject: name.as_str(), detail })
         };
         self.shared.change(Turn::Work, name, None, change, audit).await

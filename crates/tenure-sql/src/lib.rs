@@ -19,6 +19,7 @@
 //! | `reader/` | [`Columns`], [`Reader`]: rows to words |
 //! | `value`, `row`, `template` | what goes into a statement, what comes out, and where parameters stand in its text |
 //! | `driver`, `fault` | the contract of a driver, and what can go wrong on it |
+//! | `limits` | how much one statement carries, and how far times go |
 //! | `statements` | the names of all statements |
 //! | `store`, `work` | the handle, and units of work on its sessions |
 //! | `lease`, `admin`, `registry`, `fence`, `schema` | the contracts over leases |
@@ -28,6 +29,7 @@ mod driver;
 mod fault;
 mod fence;
 mod lease;
+pub mod limits;
 mod reader;
 mod registry;
 mod row;
@@ -41,7 +43,7 @@ mod work;
 pub use driver::{Answer, Call, Driver, Lent, Session, Turn};
 pub use fault::{Fault, FaultKind};
 pub use fence::Fencing;
-pub use reader::{Columns, Reader};
+pub use reader::{Before, Columns, Reader, counted, recorded};
 pub use row::{Cell, Row};
 pub use schema::{Migration, script};
 pub use statements::{Statements, Texts};

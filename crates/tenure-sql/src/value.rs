@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use tenure_core::time::StoreTime;
 
+use crate::limits::{LAST_MICROS, LONGEST_MICROS};
+
 /// A parameter. How it reaches the server (bound, or as a literal) is the driver's business.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
@@ -96,11 +98,6 @@ impl<T: Into<Value>> From<Option<T>> for Value {
     }
 }
 
-/// The end of the year 9999: what a time that saturated becomes, so that it can still be written.
-const LAST_MICROS: i64 = 253_402_300_799_000_000;
-/// A hundred years: the longest span that is added to the server's clock.
-const LONGEST_MICROS: u128 = 100 * 366 * 86_400 * 1_000_000;
-
 /// A moment as SQL writes it in UTC, to the microsecond: `2026-11-15 09:30:00.123456`.
 pub fn moment_text(at: StoreTime) -> String {
     let micros = at.as_micros().clamp(0, LAST_MICROS);
@@ -110,13 +107,14 @@ pub fn moment_text(at: StoreTime) -> String {
 }
 
 /// A span in microseconds, as the statements want it.
+#[inline]
 pub fn micros(span: Duration) -> i64 {
     i64::try_from(span.as_micros().min(LONGEST_MICROS)).unwrap_or(i64::MAX)
 }
 
 /// A span in whole milliseconds, rounded up: a contender must not wait shorter than the holder trusts.
 pub fn trust_millis(span: Duration) -> i32 {
-    i32::try_from(span.as_micros().div_ceil(1000)).unwrap_or(i32::MAX)
+    i32::try_from(span.as_nanos().div_ceil(1_000_000)).unwrap_or(i32::MAX)
 }
 
 #[cfg(test)]

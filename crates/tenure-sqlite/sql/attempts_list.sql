@@ -1,4 +1,4 @@
-select number, at, outcome, took_us, node, term, error
+select number, at as at_us, outcome, took_us, node, term, error
 from {outbox_attempts}
 where message = ?1
 order by number

@@ -1,2 +1,2 @@
-select name, incarnation, term, machine, pid, labels, version, capacity, leads, agents, leaving, joined_at, revision
-from {nodes}
+select {member}
+from {nodes} as n

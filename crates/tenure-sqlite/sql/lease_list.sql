@@ -1,5 +1,4 @@
-select name, term, node, incarnation, claim, renewals, machine, pid, kind, backend,
-       acquired_at, renewed_at, expires_at, released_at, revoked_at, presence, presence_trust_ms, clock_boot, clock_us
-from {leases}
+select {lease}
+from {leases} as l
 order by name
 limit ?1

@@ -1,8 +1,7 @@
 -- Rows recorded for others (?1 is this store's own name) that nobody has touched for as long as they were said to live.
 -- ?2 is the wall clock; on the same start of the machine (?3) its steady clock (?4) tells the row's time instead.
-select name, term, node, incarnation, claim, renewals, machine, pid, kind, backend,
-       acquired_at, renewed_at, expires_at, released_at, revoked_at, presence, presence_trust_ms, clock_boot, clock_us
-from {leases}
+select {lease}
+from {leases} as l
 where backend <> ?1
   and released_at is null
   and expires_at <= case when clock_boot = ?3 and clock_us <= ?4 then renewed_at + (?4 - clock_us) else ?2 end

@@ -1,4 +1,4 @@
-select position, stream, version, type, attempts, parked_at, reason
+select position, stream, version, type, attempts, parked_at as parked_us, reason
 from {parked}
 where subscription = ?1
 order by position

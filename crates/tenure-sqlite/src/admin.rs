@@ -7,7 +7,7 @@ use tenure_core::contract::LeaseAdmin;
 use tenure_core::lease::{Change, LeaseName, LeaseRecord, Revoke, decide};
 use tenure_core::time::StoreTime;
 
-use crate::rows::{self, LeaseRow};
+use crate::rows::{LeaseRow, Plain, READER};
 use crate::store::SqliteStore;
 
 /// The most rows that one look returns: it shares the connection with renewals.
@@ -24,7 +24,7 @@ impl LeaseAdmin for SqliteStore {
             let now = database.clocks.read();
             let mut records = Vec::new();
             while let Some(row) = found.next()? {
-                records.push(LeaseRow::read(row)?.shown_at(&now));
+                records.push(LeaseRow::read(&Plain::of(row))?.shown_at(&now));
             }
             Ok((records, now.wall))
         })
@@ -38,7 +38,7 @@ impl LeaseAdmin for SqliteStore {
             let mut found = statement.query(params![name, limit.min(PAGE_MAX)])?;
             let mut changes = Vec::new();
             while let Some(row) = found.next()? {
-                changes.push(rows::change(row)?);
+                changes.push(READER.change(&Plain::of(row))?);
             }
             Ok(changes)
         })
@@ -51,7 +51,7 @@ impl LeaseAdmin for SqliteStore {
         self.run(move |database| {
             database.write(|writing| {
                 let answer = writing.decide(&name, |record, now| Ok(decide::revoke(record, force, now)))?;
-                if let Some((action, detail)) = noted(&answer) {
+                if let Some((action, detail)) = answer.audit() {
                     writing.add_audit(&by, action, name.as_str(), &detail)?;
                 }
                 Ok(answer)
@@ -64,13 +64,4 @@ impl LeaseAdmin for SqliteStore {
 /// An operator's name as the audit trail keeps it.
 pub(crate) fn actor(by: &str) -> String {
     by.chars().take(ACTOR_MAX_CHARS).collect()
-}
-
-/// What the audit trail says of a revocation; nothing of one that changed nothing.
-fn noted(answer: &Revoke) -> Option<(&'static str, String)> {
-    match answer {
-        Revoke::Asked { term, node } => Some(("lease.revoke", format!("term {term} of {node}"))),
-        Revoke::Forced { term, node } => Some(("lease.revoke.force", format!("term {term} of {node}"))),
-        Revoke::NotHeld => None,
-    }
 }

@@ -9,6 +9,7 @@ use std::io;
 use rusqlite::ErrorCode;
 use tenure_core::StoreError;
 use tenure_core::lease::decide::TermError;
+use tenure_core::subscription::Backward;
 
 /// Nothing that is tried again on the same connection helps.
 const REPLACED: &str = "the database file or its write-ahead log was removed or replaced since it was opened; this \
@@ -41,6 +42,22 @@ impl From<TermError> for Fault {
     }
 }
 
+impl From<Backward> for Fault {
+    fn from(back: Backward) -> Self {
+        Self::Failed(back.to_string())
+    }
+}
+
+/// What the reader of rows says: it does not know the store either.
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Corrupt { message, .. } => Self::Corrupt(message),
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
 impl Fault {
     /// This fault, as an error of the store with this label.
     pub(crate) fn at(self, label: &str) -> StoreError {
@@ -51,15 +68,6 @@ impl Fault {
             Self::Replaced => StoreError::Refused { store, message: REPLACED.into() },
             Self::Unreachable(message) => StoreError::Unreachable { store, message },
             Self::Failed(message) => StoreError::Failed { store, message, source: None },
-        }
-    }
-
-    /// Why one row cannot be read, where it is about what stands in it and about nothing else.
-    pub(crate) fn in_a_row(self) -> Result<String, Self> {
-        match self {
-            Self::Corrupt(message) => Ok(message),
-            Self::Sqlite(error) if is_about_a_value(&error) => Ok(message(&error)),
-            other => Err(other),
         }
     }
 

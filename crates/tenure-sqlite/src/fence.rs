@@ -99,7 +99,11 @@ impl Fencing {
         let found =
             sqlx::query(statement).bind(fence.lease.as_str().to_owned()).fetch_optional(transaction).await;
         let found = found.map_err(|error| self.fault(from_sqlx(error)))?;
-        let row = found.as_ref().map(LeaseRow::read).transpose().map_err(|fault| self.fault(fault))?;
+        let row = found
+            .as_ref()
+            .map(|row| LeaseRow::read(&crate::rows::OfSqlx(row)))
+            .transpose()
+            .map_err(|fault| self.fault(fault))?;
         self.decide(row.as_ref(), fence)
     }
 
@@ -157,22 +161,4 @@ pub(crate) fn from_sqlx(error: sqlx::Error) -> Fault {
         }
         _ => Fault::Failed(format!("the driver gave no answer: {error}")),
     }
-}
-
-#[cfg(feature = "sqlx")]
-impl crate::rows::Columns for sqlx::sqlite::SqliteRow {
-    fn text(&self, at: usize) -> Result<Option<String>, Fault> {
-        sqlx::Row::try_get(self, at).map_err(|_| unreadable(at))
-    }
-    fn integer(&self, at: usize) -> Result<Option<i64>, Fault> {
-        sqlx::Row::try_get(self, at).map_err(|_| unreadable(at))
-    }
-    fn bytes(&self, at: usize) -> Result<Option<Vec<u8>>, Fault> {
-        sqlx::Row::try_get(self, at).map_err(|_| unreadable(at))
-    }
-}
-
-#[cfg(feature = "sqlx")]
-fn unreadable(at: usize) -> Fault {
-    Fault::Corrupt(format!("column {at} of a row cannot be read"))
 }

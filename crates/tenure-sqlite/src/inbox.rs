@@ -11,6 +11,7 @@ use crate::clock::Clocks;
 use crate::error::Fault;
 use crate::fence::no_transaction;
 use crate::outbox::statements::OutboxStatements;
+use crate::rows::{Plain, READER};
 use crate::statements::Statements;
 
 /// Makes a message take effect once, in transactions of the user's own. Cheap to clone; does not use the store's
@@ -158,8 +159,9 @@ impl Inbox {
         print: Option<&str>,
     ) -> Result<Accept, Fault> {
         let mut statement = transaction.prepare_cached(&self.statements().inbox_read)?;
-        let known = statement.query_row([consumer, id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-        known.map(|(then, refused)| answer(then, refused, print)).ok_or_else(vanished)
+        let known =
+            statement.query_row([consumer, id], |row| Ok(READER.before(&Plain::of(row)))).optional()?;
+        Ok(known.ok_or_else(vanished)??.judge(print))
     }
 
     fn statements(&self) -> &OutboxStatements {
@@ -175,16 +177,6 @@ impl Inbox {
     }
 }
 
-/// What is said of a message that was seen before.
-pub(crate) fn answer(then: Option<String>, refused: Option<String>, print: Option<&str>) -> Accept {
-    let differs = then.as_deref().zip(print).is_some_and(|(then, print)| then != print);
-    match refused {
-        _ if differs => Accept::Differs,
-        Some(reason) => Accept::Refused { reason },
-        None => Accept::Duplicate,
-    }
-}
-
 fn demand(in_transaction: bool) -> Result<(), Fault> {
     if in_transaction { Ok(()) } else { Err(no_transaction("accept the message, apply it, commit")) }
 }
@@ -195,10 +187,11 @@ fn vanished() -> Fault {
 
 #[cfg(feature = "sqlx")]
 mod on_sqlx {
-    use sqlx::{Connection as _, Row, SqliteConnection};
+    use sqlx::{Connection as _, SqliteConnection};
 
     use super::*;
     use crate::fence::from_sqlx;
+    use crate::rows::OfSqlx;
     use crate::statements::for_sqlx;
 
     impl Inbox {
@@ -303,9 +296,7 @@ mod on_sqlx {
         ) -> Result<Accept, Fault> {
             let read = sqlx::query(for_sqlx(&self.statements().inbox_read)).bind(consumer).bind(id);
             let row = read.fetch_optional(transaction).await.map_err(from_sqlx)?.ok_or_else(vanished)?;
-            let then = row.try_get(0).map_err(from_sqlx)?;
-            let refused = row.try_get(1).map_err(from_sqlx)?;
-            Ok(answer(then, refused, print.as_deref()))
+            Ok(READER.before(&OfSqlx(&row))?.judge(print.as_deref()))
         }
     }
 }

@@ -10,7 +10,7 @@ use tenure_core::lease::{Term, decide};
 use tenure_core::registry::{Entry, Recorded};
 
 use crate::error::Fault;
-use crate::rows::LeaseRow;
+use crate::rows::{LeaseRow, Plain};
 use crate::store::{BACKEND, SqliteStore};
 use crate::writing::Writing;
 
@@ -92,7 +92,7 @@ fn forgotten(writing: &Writing<'_>) -> Result<Vec<LeaseRow>, Fault> {
     let mut found = statement.query(params![BACKEND, wall, boot, micros, SWEEP_BATCH as i64])?;
     let mut rows = Vec::new();
     while let Some(row) = found.next()? {
-        rows.push(LeaseRow::read(row)?);
+        rows.push(LeaseRow::read(&Plain::of(row))?);
     }
     Ok(rows)
 }

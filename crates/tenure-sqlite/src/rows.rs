@@ -1,39 +1,140 @@
 //! Rows of the tables, as the words of the core.
 //!
-//! Whatever a row holds that no version of Tenure wrote is an error that names the column. Rows are read through
-//! [`Columns`], because fences are checked and events appended on connections of more than one driver.
+//! What they mean is read as for all SQL stores, through [`Columns`]: fences are checked and events appended on connections
+//! of more than one driver. The queue of the outbox is not read so, for it is read most (`outbox/look.rs`).
 
-use std::str::FromStr;
-use std::time::Duration;
+use std::cell::Cell;
 
-use rusqlite::types::{ToSql, ToSqlOutput, Value};
-use tenure_core::id::{Node, NodeName, Unique};
-use tenure_core::lease::{Announced, Cause, Change, LeaseName, LeaseRecord, Term};
-use tenure_core::outbox::Body;
+use rusqlite::types::{FromSql, ToSql, ToSqlOutput, Value, ValueRef};
+use rusqlite::{Row, Statement};
+use tenure_core::lease::{Change, LeaseName, LeaseRecord};
 use tenure_core::time::StoreTime;
+use tenure_sql::{Columns, Reader, trust_millis};
 
 use crate::clock::{Reading, Steady};
 use crate::error::Fault;
 
-/// A row that some driver read.
-pub(crate) trait Columns {
-    /// The text in a column.
-    fn text(&self, at: usize) -> Result<Option<String>, Fault>;
-    /// The integer in a column.
-    fn integer(&self, at: usize) -> Result<Option<i64>, Fault>;
-    /// The bytes in a column.
-    fn bytes(&self, at: usize) -> Result<Option<Vec<u8>>, Fault>;
+/// Reads rows. The store's name is put to what it says where a [`Fault`] leaves.
+pub(crate) const READER: Reader<'static> = Reader { store: "" };
+
+/// A row of `rusqlite`. Columns are mostly read in the order in which they stand, so the search for a name begins behind
+/// the column that was found last.
+pub(crate) struct Plain<'r, 's> {
+    row: &'r Row<'s>,
+    names: Option<&'r Names>,
+    next: Cell<usize>,
 }
 
-impl Columns for rusqlite::Row<'_> {
-    fn text(&self, at: usize) -> Result<Option<String>, Fault> {
-        Ok(self.get(at)?)
+/// The names of a statement's columns. To ask SQLite for them takes half as long again as to read an event, so whoever reads
+/// many rows asks once.
+pub(crate) struct Names(Vec<String>);
+
+impl Names {
+    pub(crate) fn of(statement: &Statement<'_>) -> Self {
+        Self(statement.column_names().into_iter().map(str::to_owned).collect())
     }
-    fn integer(&self, at: usize) -> Result<Option<i64>, Fault> {
-        Ok(self.get(at)?)
+}
+
+impl<'r, 's> Plain<'r, 's> {
+    pub(crate) fn of(row: &'r Row<'s>) -> Self {
+        Self { row, names: None, next: Cell::new(0) }
     }
-    fn bytes(&self, at: usize) -> Result<Option<Vec<u8>>, Fault> {
-        Ok(self.get(at)?)
+
+    /// One of many, whose names are known.
+    pub(crate) fn named(row: &'r Row<'s>, names: &'r Names) -> Self {
+        Self { row, names: Some(names), next: Cell::new(0) }
+    }
+
+    fn get<T: FromSql>(&self, column: &str) -> Result<T, String> {
+        self.row.get(self.place(column)?).map_err(|error| error.to_string())
+    }
+
+    fn place(&self, column: &str) -> Result<usize, String> {
+        let statement: &Statement<'_> = self.row.as_ref();
+        let named = |at: &usize| match self.names {
+            Some(Names(names)) => names.get(*at).is_some_and(|name| name == column),
+            None => statement.column_name(*at).is_ok_and(|name| name == column),
+        };
+        let next = self.next.get();
+        let found = if named(&next) { Some(next) } else { (0..statement.column_count()).find(named) };
+        let found = found.ok_or_else(|| "there is no such column".to_owned())?;
+        self.next.set(found + 1);
+        Ok(found)
+    }
+}
+
+impl Columns for Plain<'_, '_> {
+    fn text(&self, column: &str) -> Result<Option<String>, String> {
+        self.get(column)
+    }
+
+    fn number(&self, column: &str) -> Result<Option<i64>, String> {
+        self.get(column)
+    }
+
+    fn bytes(&self, column: &str) -> Result<Option<Vec<u8>>, String> {
+        match self.row.get_ref(self.place(column)?).map_err(|error| error.to_string())? {
+            ValueRef::Null => Ok(None),
+            ValueRef::Blob(bytes) | ValueRef::Text(bytes) => Ok(Some(bytes.to_vec())),
+            _ => Err("it holds a number where bytes should be".into()),
+        }
+    }
+}
+
+/// A row of sqlx.
+#[cfg(feature = "sqlx")]
+pub(crate) struct OfSqlx<'r>(pub(crate) &'r sqlx::sqlite::SqliteRow);
+
+#[cfg(feature = "sqlx")]
+impl Columns for OfSqlx<'_> {
+    fn text(&self, column: &str) -> Result<Option<String>, String> {
+        sqlx::Row::try_get(self.0, column).map_err(|_| UNREADABLE.into())
+    }
+
+    fn number(&self, column: &str) -> Result<Option<i64>, String> {
+        sqlx::Row::try_get(self.0, column).map_err(|_| UNREADABLE.into())
+    }
+
+    fn bytes(&self, column: &str) -> Result<Option<Vec<u8>>, String> {
+        sqlx::Row::try_get(self.0, column).map_err(|_| UNREADABLE.into())
+    }
+}
+
+/// Said instead of the driver's own words, which may hold the value.
+#[cfg(feature = "sqlx")]
+const UNREADABLE: &str = "it cannot be read";
+
+/// A row of a table that anyone may insert into. SQLite does not check that a text is UTF-8; what is none is read as said.
+pub(crate) struct Foreign<R> {
+    pub(crate) row: R,
+    /// What a text is that is no UTF-8.
+    pub(crate) garbled: fn(&[u8]) -> String,
+}
+
+impl<R: Columns> Foreign<R> {
+    /// For people to see: as much of it as can be shown.
+    pub(crate) fn shown(row: R) -> Self {
+        Self { row, garbled: |bytes| String::from_utf8_lossy(bytes).into_owned() }
+    }
+
+    /// To be compared: as what no message can say.
+    pub(crate) fn compared(row: R) -> Self {
+        Self { row, garbled: |_| "\0".into() }
+    }
+}
+
+impl<R: Columns> Columns for Foreign<R> {
+    fn text(&self, column: &str) -> Result<Option<String>, String> {
+        let read = |bytes| String::from_utf8(bytes).unwrap_or_else(|error| (self.garbled)(error.as_bytes()));
+        Ok(self.row.bytes(column)?.map(read))
+    }
+
+    fn number(&self, column: &str) -> Result<Option<i64>, String> {
+        self.row.number(column)
+    }
+
+    fn bytes(&self, column: &str) -> Result<Option<Vec<u8>>, String> {
+        self.row.bytes(column)
     }
 }
 
@@ -49,26 +150,11 @@ pub(crate) struct LeaseRow {
 const DRIFT_US: i64 = 100_000;
 
 impl LeaseRow {
-    /// Reads the columns of `lease_read.sql`, `lease_list.sql` and `lease_sweep.sql`.
+    /// Reads the columns of `lease_columns.sql`.
     pub(crate) fn read(row: &impl Columns) -> Result<Self, Fault> {
-        let time = |at, column| need(row.integer(at)?, column).map(StoreTime::from_micros);
-        let maybe_time = |at| row.integer(at).map(|micros| micros.map(StoreTime::from_micros));
-        let record = LeaseRecord {
-            name: name(row.text(0)?)?,
-            term: term(row.integer(1)?)?,
-            node: node(row.text(2)?, row.text(3)?, row.text(6)?, row.integer(7)?)?,
-            claim: parse(row.text(4)?, "claim")?,
-            renewals: u64::try_from(need(row.integer(5)?, "renewals")?).map_err(|_| nonsense("renewals"))?,
-            kind: row.text(8)?,
-            backend: need(row.text(9)?, "backend")?,
-            acquired_at: time(10, "acquired_at")?,
-            renewed_at: time(11, "renewed_at")?,
-            expires_at: time(12, "expires_at")?,
-            released_at: maybe_time(13)?,
-            revoked_at: maybe_time(14)?,
-            presence: presence(row.text(15)?, row.integer(16)?)?,
-        };
-        let steady = row.text(17)?.zip(row.integer(18)?);
+        let record = READER.lease(row)?;
+        let boot = READER.maybe(row.text("clock_boot"), "clock_boot")?;
+        let steady = boot.zip(READER.maybe(row.number("clock_us"), "clock_us")?);
         Ok(Self { record, steady: steady.map(|(boot, micros)| Steady { boot: boot.into(), micros }) })
     }
 
@@ -122,7 +208,7 @@ impl LeaseRow {
             record.released_at.map(StoreTime::as_micros).into(),
             record.revoked_at.map(StoreTime::as_micros).into(),
             presence.map(|announced| announced.session.to_string()).into(),
-            presence.map(|announced| whole_millis(announced.trust)).into(),
+            presence.map(|announced| trust_millis(announced.trust)).into(),
             steady.as_ref().map(|steady| steady.boot.to_string()).into(),
             steady.as_ref().map(|steady| steady.micros).into(),
         ])
@@ -143,17 +229,6 @@ pub(crate) fn change_values(change: &Change) -> [Value; 8] {
     ]
 }
 
-/// Reads the columns of `history_list.sql`.
-pub(crate) fn change(row: &impl Columns) -> Result<Change, Fault> {
-    Ok(Change {
-        name: name(row.text(0)?)?,
-        term: term(row.integer(1)?)?,
-        cause: parse::<Cause>(row.text(2)?, "cause")?,
-        node: node(row.text(3)?, row.text(4)?, row.text(5)?, row.integer(6)?)?,
-        at: StoreTime::from_micros(need(row.integer(7)?, "at")?),
-    })
-}
-
 /// A lease's name as a bound value.
 pub(crate) struct NameValue<'a>(pub(crate) &'a LeaseName);
 
@@ -163,61 +238,6 @@ impl ToSql for NameValue<'_> {
     }
 }
 
-/// A payload as text, or as bytes: the two columns that hold it.
-pub(crate) fn payload(body: &Body) -> (Option<&str>, Option<&[u8]>) {
-    match body {
-        Body::Text(text) => (Some(text), None),
-        Body::Bytes(bytes) => (None, Some(bytes)),
-    }
-}
-
 fn text(value: &impl ToString) -> Value {
     value.to_string().into()
-}
-
-/// Rounded up: a contender that waits a little longer than the holder trusts itself is safe, the other way is not.
-fn whole_millis(span: Duration) -> i64 {
-    i64::try_from(span.as_nanos().div_ceil(1_000_000)).unwrap_or(i64::MAX)
-}
-
-fn name(text: Option<String>) -> Result<LeaseName, Fault> {
-    LeaseName::new(need(text, "name")?).map_err(|_| nonsense("name"))
-}
-
-fn term(number: Option<i64>) -> Result<Term, Fault> {
-    Term::from_column(need(number, "term")?).ok_or_else(|| nonsense("term"))
-}
-
-pub(crate) fn node(
-    name: Option<String>,
-    incarnation: Option<String>,
-    machine: Option<String>,
-    pid: Option<i64>,
-) -> Result<Node, Fault> {
-    Ok(Node {
-        name: NodeName::new(need(name, "node")?).map_err(|_| nonsense("node"))?,
-        incarnation: parse(incarnation, "incarnation")?,
-        machine: need(machine, "machine")?,
-        pid: u32::try_from(need(pid, "pid")?).map_err(|_| nonsense("pid"))?,
-    })
-}
-
-fn presence(session: Option<String>, trust_ms: Option<i64>) -> Result<Option<Announced>, Fault> {
-    let Some(session) = session else { return Ok(None) };
-    let session: Unique = parse(Some(session), "presence")?;
-    let trust_ms =
-        u64::try_from(need(trust_ms, "presence_trust_ms")?).map_err(|_| nonsense("presence_trust_ms"))?;
-    Ok(Some(Announced { session, trust: Duration::from_millis(trust_ms) }))
-}
-
-pub(crate) fn parse<T: FromStr>(text: Option<String>, column: &str) -> Result<T, Fault> {
-    need(text, column)?.parse().map_err(|_| nonsense(column))
-}
-
-pub(crate) fn need<T>(value: Option<T>, column: &str) -> Result<T, Fault> {
-    value.ok_or_else(|| nonsense(column))
-}
-
-pub(crate) fn nonsense(column: &str) -> Fault {
-    Fault::Corrupt(format!("the column {column} holds nothing that Tenure wrote"))
 }

@@ -32,6 +32,9 @@ const TABLES: [(u32, &[&str]); 4] = [
     (5, &["cluster", "nodes", "assignments"]),
 ];
 
+/// The columns of a lease `l`.
+pub(crate) const LEASE: &str = include_str!("../sql/lease_columns.sql").trim_ascii_end();
+
 /// The statements, with names filled in.
 #[derive(Debug)]
 pub(crate) struct Statements {
@@ -62,7 +65,7 @@ pub(crate) struct Statements {
 impl Statements {
     /// The statements for tables of these names.
     pub(crate) fn new(naming: &Naming) -> Self {
-        let fill = |template| naming.fill(template);
+        let fill = |template: &str| naming.fill(&template.replace("{lease}", LEASE));
         let table = |since, table| Table { since, name: format!("{}{table}", naming.prefix) };
         let tables = TABLES.iter().flat_map(|(since, names)| names.iter().map(move |name| (*since, name)));
         Self {

@@ -10,7 +10,7 @@ use tenure_core::time::StoreTime;
 
 use crate::clock::Reading;
 use crate::error::Fault;
-use crate::rows::{self, LeaseRow, NameValue};
+use crate::rows::{self, LeaseRow, NameValue, Plain};
 use crate::statements::Statements;
 
 /// The writing transaction, with the clocks as they stood when it had its lock.
@@ -121,5 +121,5 @@ pub(crate) fn read_lease(
     name: &LeaseName,
 ) -> Result<Option<LeaseRow>, Fault> {
     let mut statement = connection.prepare_cached(&statements.lease_read)?;
-    statement.query_row([NameValue(name)], |row| Ok(LeaseRow::read(row))).optional()?.transpose()
+    statement.query_row([NameValue(name)], |row| Ok(LeaseRow::read(&Plain::of(row)))).optional()?.transpose()
 }

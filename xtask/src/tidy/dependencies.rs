@@ -3,7 +3,9 @@
 //! ```text
 //!            tenure-core           words, contracts, decisions; does no I/O
 //!     ▲       ▲       ▲      ▲
-//!  backends  suite   sim   dashboard      none of them sees another
+//! tenure-sql  │       │      │            what SQL stores have in common; sees only the core
+//!     ▲       │       │      │
+//!  backends  suite   sim   dashboard      none of them sees another; only backends see tenure-sql
 //!     ▲                      ▲
 //!   tenure                   │            the library: the only one that sees backends, besides
 //!     ▲                      │
@@ -22,6 +24,7 @@ const PURE: &[&str] = &["async-trait", "serde", "serde_json", "thiserror", "uuid
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Core,
+    Sql,
     Backend,
     Conformance,
     Sim,
@@ -36,6 +39,7 @@ impl Place {
     fn of(name: &str) -> Option<Self> {
         Some(match name {
             "tenure-core" => Self::Core,
+            "tenure-sql" => Self::Sql,
             "tenure-conformance" => Self::Conformance,
             "tenure-sim" => Self::Sim,
             "tenure-dashboard" => Self::Dashboard,
@@ -51,7 +55,8 @@ impl Place {
     fn may_use(self, other: Self) -> bool {
         match self {
             Self::Core | Self::Workshop => false,
-            Self::Backend | Self::Conformance | Self::Sim | Self::Dashboard => other == Self::Core,
+            Self::Sql | Self::Conformance | Self::Sim | Self::Dashboard => other == Self::Core,
+            Self::Backend => matches!(other, Self::Core | Self::Sql),
             Self::Library => matches!(other, Self::Core | Self::Backend),
             Self::Binary => matches!(other, Self::Core | Self::Backend | Self::Library | Self::Dashboard),
         }
@@ -135,8 +140,24 @@ mod tests {
     }
 
     #[test]
+    fn only_backends_see_what_sql_stores_have_in_common() {
+        for backend in ["tenure-sqlite", "tenure-postgres", "tenure-mysql"] {
+            assert!(!refused(backend, "dependencies", "tenure-sql"), "{backend}");
+            assert!(refused("tenure-sql", "dependencies", backend), "{backend}");
+            assert!(refused("tenure-sql", "dev-dependencies", backend), "{backend}");
+        }
+        for other in ["tenure", "tenure-cli", "tenure-conformance", "tenure-sim"] {
+            assert!(refused(other, "dependencies", "tenure-sql"), "{other}");
+        }
+        assert!(!refused("tenure-sql", "dependencies", "tenure-core"));
+        assert!(!refused("tenure-sql", "dev-dependencies", "tenure-conformance"));
+    }
+
+    #[test]
     fn the_core_sees_nobody() {
-        for other in ["tenure", "tenure-sqlite", "tenure-sim", "tenure-conformance", "tenure-cli"] {
+        for other in
+            ["tenure", "tenure-sql", "tenure-sqlite", "tenure-sim", "tenure-conformance", "tenure-cli"]
+        {
             assert!(refused("tenure-core", "dependencies", other), "{other}");
         }
         assert!(refused("tenure-core", "build-dependencies", "tenure-sqlite"));

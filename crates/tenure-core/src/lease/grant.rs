@@ -124,6 +124,17 @@ pub enum Revoke {
     NotHeld,
 }
 
+impl Revoke {
+    /// What the audit trail says of it, as action and detail; nothing where nothing was changed.
+    pub fn audit(&self) -> Option<(&'static str, String)> {
+        match self {
+            Self::Asked { term, node } => Some(("lease.revoke", format!("term {term} of {node}"))),
+            Self::Forced { term, node } => Some(("lease.revoke.force", format!("term {term} of {node}"))),
+            Self::NotHeld => None,
+        }
+    }
+}
+
 /// Why a grant is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

@@ -13,13 +13,14 @@ use tenure_core::cluster::{
 use tenure_core::id::NodeName;
 use tenure_core::lease::{LeaseName, LeaseRecord};
 use tenure_core::time::StoreTime;
+use tenure_sql::{Columns as _, Reader};
 use tokio::sync::SemaphorePermit;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use super::write::calls;
 use crate::error::unreachable;
-use crate::rows::{Columns as _, Reader};
+use crate::rows::Plain;
 use crate::statements::{BEGIN_WRITE, ROLLBACK};
 use crate::store::Shared;
 use crate::transaction::{Lent, Unanswered};
@@ -100,12 +101,13 @@ impl Open<'_> {
             .await?;
         let [_, bumped, office, nodes, daemons] = &answers[..] else { return Err(self.short().into()) };
         let bumped = bumped.first().ok_or_else(|| reader.no_cluster())?;
-        let revision = reader.revision(bumped, "revision")?;
-        let office = office.first().map(|row| reader.lease(row)).transpose()?;
-        let nodes = nodes.iter().filter_map(|row| reader.member(row).transpose());
+        let revision = reader.revision(&Plain(bumped), "revision")?;
+        let office = office.first().map(|row| reader.lease(&Plain(row))).transpose()?;
+        let nodes = nodes.iter().filter_map(|row| reader.member(&Plain(row)).transpose());
         let nodes = nodes.collect::<Result<Vec<Member>, StoreError>>()?;
-        let daemons =
-            daemons.iter().map(|row| reader.daemon(row).map(|daemon| (daemon.name().clone(), daemon)));
+        let daemons = daemons
+            .iter()
+            .map(|row| reader.daemon(&Plain(row)).map(|daemon| (daemon.name().clone(), daemon)));
         let daemons = daemons.collect::<Result<BTreeMap<DaemonName, Daemon>, StoreError>>()?;
 
         let leases = self.leases(&node_leases(order, &nodes, &daemons), &daemon_leases(&named)).await?;
@@ -132,11 +134,11 @@ impl Open<'_> {
         let answers = self.ask(calls).await?;
         let [clock, rows] = &answers[..] else { return Err(self.short().into()) };
         let clock = clock.first().ok_or_else(|| self.short())?;
-        let now = StoreTime::from_micros(reader.need(clock.number("now_us"), "now_us")?);
+        let now = StoreTime::from_micros(reader.need(Plain(clock).number("now_us"), "now_us")?);
         let mut leases =
             Leases { now, nodes: BTreeMap::new(), daemons: BTreeMap::new(), in_use: BTreeSet::new() };
-        for row in rows {
-            let lease = reader.lease(row)?;
+        for row in rows.iter().map(Plain) {
+            let lease = reader.lease(&row)?;
             if let Some(daemon) = DaemonName::of_lease(&lease.name) {
                 if reader.need(row.number("in_use"), "in_use")? != 0 {
                     leases.in_use.insert(daemon.clone());

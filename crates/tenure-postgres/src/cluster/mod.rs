@@ -18,7 +18,6 @@
 //! | `watch` | what wakes a node that sleeps |
 
 mod apply;
-mod rows;
 pub(crate) mod statements;
 mod watch;
 mod write;
@@ -33,11 +32,12 @@ use tenure_core::cluster::{
 };
 use tenure_core::contract::{ClusterStore, Wakeup};
 use tenure_core::id::NodeName;
+use tenure_sql::Reader;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use self::watch::PostgresEar;
-use crate::rows::Reader;
+use crate::rows::Plain;
 use crate::store::{PostgresStore, Shared};
 use crate::wakeup::Source;
 use crate::writing::Params;
@@ -49,6 +49,7 @@ impl ClusterStore for PostgresStore {
         // By a turn of its own: a node that is alive but does not see what it is to run must stop it.
         let rows = self.shared.glance(&self.shared.statements.cluster.look, params).await?;
         let reader = Reader { store: &self.shared.label };
+        let rows: Vec<Plain<'_>> = rows.iter().map(Plain).collect();
         let first = rows.first().ok_or_else(|| reader.no_cluster())?;
         let revision = reader.revision(first, "cluster_revision")?;
         let (mut leader, now) = reader.lease_and_now(first)?;
@@ -109,6 +110,6 @@ impl ClusterStore for PostgresStore {
 
 impl Shared {
     fn daemons_of(&self, rows: &[Row]) -> Result<Vec<Daemon>, StoreError> {
-        rows.iter().map(|row| Reader { store: &self.label }.daemon(row)).collect()
+        rows.iter().map(|row| Reader { store: &self.label }.daemon(&Plain(row))).collect()
     }
 }

@@ -5,10 +5,11 @@ use std::time::SystemTime;
 use tenure_core::cluster::{Daemon, JsonColumn as _, Member, Writes};
 use tenure_core::id::NodeName;
 use tenure_core::lease::{Change, LeaseRecord, Term};
+use tenure_sql::trust_millis;
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
-use crate::rows::{moment, trust_millis};
+use crate::rows::moment;
 use crate::statements::{COMMIT, Statements};
 use crate::writing::{Call, Params, batch};
 

@@ -14,11 +14,11 @@ use std::collections::HashMap;
 use tenure_core::StoreError;
 use tenure_core::contract::AppendError;
 use tenure_core::event::{Append, AppendAnswer, Appended, Position, Version};
-use tenure_core::outbox::{Accept, Existing, MessageError, MessageId, NewMessage};
+use tenure_core::outbox::{Existing, MessageError, MessageId, NewMessage};
+use tenure_sql::Before;
 
 use super::content::{Given, Mark, Reply, There};
 use super::statements::{Shape, Statements};
-use crate::outbox::{Before, compare};
 
 /// How often an append is tried that others get in the way of. Each time someone else has committed something.
 const TRIES: usize = 4;
@@ -98,11 +98,8 @@ pub(super) async fn append(
 
 /// The answer to a message that has come again.
 fn seen_before(before: Before, mark: &Mark<'_>) -> AppendAnswer {
-    match before.judge(mark.fingerprint.as_deref()) {
-        Accept::Refused { reason } => AppendAnswer::Refused { reason },
-        Accept::Differs => AppendAnswer::Differs,
-        _ => AppendAnswer::Duplicate,
-    }
+    let accept = before.judge(mark.fingerprint.as_deref());
+    AppendAnswer::to_settled(accept).unwrap_or(AppendAnswer::Duplicate)
 }
 
 async fn run(
@@ -133,7 +130,7 @@ fn distinct(dispatches: &[NewMessage]) -> Result<Vec<&NewMessage>, MessageError>
     let mut kept = Vec::with_capacity(dispatches.len());
     for message in dispatches {
         match message.id.map(|id| (id, first.insert(id, message))) {
-            Some((id, Some(earlier))) => compare(id, &Existing::from(earlier), message)?,
+            Some((id, Some(earlier))) => message.is_same(id, &Existing::from(earlier))?,
             _ => kept.push(message),
         }
     }
@@ -148,7 +145,7 @@ fn leave_out(
     let known: HashMap<MessageId, Existing> = known.into_iter().collect();
     for message in dispatches.iter() {
         if let Some((id, there)) = message.id.and_then(|id| known.get(&id).map(|there| (id, there))) {
-            compare(id, there, message)?;
+            message.is_same(id, there)?;
         }
     }
     dispatches.retain(|message| message.id.is_none_or(|id| !known.contains_key(&id)));

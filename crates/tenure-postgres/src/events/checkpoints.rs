@@ -5,18 +5,20 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::CheckpointStore;
-use tenure_core::event::{PAGE_MAX, Position, StreamName, Version};
+use tenure_core::event::{PAGE_MAX, Position, StreamName};
 use tenure_core::lease::Fence;
 use tenure_core::outbox::shorten;
-use tenure_core::subscription::{Advance, Aside, Checkpoint, Parked, Progress, Step, SubscriptionName};
-use tenure_core::time::StoreTime;
+use tenure_core::subscription::{Advance, Checkpoint, Parked, Progress, Step, SubscriptionName};
+use tenure_sql::{Columns, Reader};
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::{ToSql, Type};
 
 use super::session::corrupt;
 use super::statements::Statements;
 use crate::error::store_error;
-use crate::rows::Columns;
+#[cfg(feature = "sqlx")]
+use crate::rows::OfSqlx;
+use crate::rows::Plain;
 use crate::store::PostgresStore;
 use crate::writing::Params;
 
@@ -75,7 +77,7 @@ impl Checkpoints {
             .fetch_one(&mut *connection)
             .await
             .map_err(fails)?;
-        if let Some(answer) = moved(&self.store, &row)? {
+        if let Some(answer) = moved(&self.store, &OfSqlx(&row))? {
             return Ok(answer);
         }
         let row = sqlx::query(crate::statements::for_sqlx(&self.texts.checkpoint_read))
@@ -84,7 +86,8 @@ impl Checkpoints {
             .fetch_optional(&mut *connection)
             .await
             .map_err(fails)?;
-        Ok(Advance::Moved { at: place(&self.store, row.as_ref())?.position })
+        let there = Reader { store: &self.store }.checkpoint(row.as_ref().map(OfSqlx).as_ref())?;
+        Ok(Advance::Moved { at: there.position })
     }
 
     /// Moves a checkpoint in a transaction of tokio-postgres, if the reader is in office.
@@ -97,11 +100,13 @@ impl Checkpoints {
         let given = Given::of(&self.store, office, step)?;
         let fails = |error| store_error(&self.store, error);
         let row = client.query_typed_one(&self.texts.checkpoint_advance, &given.params()).await;
-        if let Some(answer) = moved(&self.store, &row.map_err(fails)?)? {
+        if let Some(answer) = moved(&self.store, &Plain(&row.map_err(fails)?))? {
             return Ok(answer);
         }
         let rows = client.query_typed(&self.texts.checkpoint_read, &[(&given.name, Type::TEXT)]).await;
-        Ok(Advance::Moved { at: place(&self.store, rows.map_err(fails)?.first())?.position })
+        let rows = rows.map_err(fails)?;
+        let there = Reader { store: &self.store }.checkpoint(rows.first().map(Plain).as_ref())?;
+        Ok(Advance::Moved { at: there.position })
     }
 }
 
@@ -111,14 +116,14 @@ impl CheckpointStore for PostgresStore {
         let shared = &self.shared;
         let sql = &shared.statements.events.checkpoint_read;
         let rows = shared.run(sql, &[(&name.as_str(), Type::TEXT)]).await?;
-        place(&shared.label, rows.first())
+        Reader { store: &shared.label }.checkpoint(rows.first().map(Plain).as_ref())
     }
 
     async fn advance(&self, office: Option<&Fence>, step: &Step) -> Result<Advance, StoreError> {
         let shared = &self.shared;
         let given = Given::of(&shared.label, office, step)?;
         let rows = shared.run(&shared.statements.events.checkpoint_advance, &given.params()).await?;
-        match moved(&shared.label, super::session::only(&shared.label, &rows)?)? {
+        match moved(&shared.label, &Plain(super::session::only(&shared.label, &rows)?))? {
             Some(answer) => Ok(answer),
             None => Ok(Advance::Moved { at: self.checkpoint(&step.name).await?.position }),
         }
@@ -127,8 +132,7 @@ impl CheckpointStore for PostgresStore {
     async fn subscriptions(&self) -> Result<Vec<Progress>, StoreError> {
         let shared = &self.shared;
         let rows = shared.run(&shared.statements.events.checkpoint_list, &[]).await?;
-        let read = |row| progress(row).map_err(|message| corrupt(&shared.label, message));
-        rows.iter().map(read).collect()
+        rows.iter().map(|row| Reader { store: &shared.label }.progress(&Plain(row))).collect()
     }
 
     async fn parked(&self, name: &SubscriptionName, limit: u32) -> Result<Vec<Parked>, StoreError> {
@@ -136,8 +140,7 @@ impl CheckpointStore for PostgresStore {
         let params: Params<'_> =
             &[(&name.as_str(), Type::TEXT), (&i64::from(limit.min(PAGE_MAX)), Type::INT8)];
         let rows = shared.run(&shared.statements.events.parked_list, params).await?;
-        let read = |row| parked(row).map_err(|message| corrupt(&shared.label, message));
-        rows.iter().map(read).collect()
+        rows.iter().map(|row| Reader { store: &shared.label }.parked(&Plain(row))).collect()
     }
 
     async fn rewind(&self, name: &SubscriptionName, to: Position, by: &str) -> Result<(), StoreError> {
@@ -166,10 +169,11 @@ struct Given<'a> {
 
 impl<'a> Given<'a> {
     fn of(store: &str, office: Option<&'a Fence>, step: &'a Step) -> Result<Self, StoreError> {
-        if step.to < step.from {
-            let message = format!("a checkpoint goes from {} to {} only by a rewind", step.from, step.to);
-            return Err(StoreError::Failed { store: store.to_owned(), message, source: None });
-        }
+        step.check().map_err(|back| StoreError::Failed {
+            store: store.to_owned(),
+            message: back.to_string(),
+            source: None,
+        })?;
         let list = &step.parked;
         Ok(Self {
             lease: office.map(|fence| fence.lease.as_str()),
@@ -213,38 +217,4 @@ fn moved(store: &str, row: &impl Columns) -> Result<Option<Advance>, StoreError>
         (_, 0) => None,
         _ => Some(Advance::Advanced),
     })
-}
-
-fn place(store: &str, row: Option<&impl Columns>) -> Result<Checkpoint, StoreError> {
-    let Some(row) = row else { return Ok(Checkpoint::default()) };
-    let number = |column| row.number(column).map_err(|message| corrupt(store, message));
-    let rewinds = number("rewinds")?.unwrap_or_default();
-    let rewinds =
-        u64::try_from(rewinds).map_err(|_| corrupt(store, format!("column rewinds holds {rewinds}")))?;
-    Ok(Checkpoint { position: Position(number("position")?.unwrap_or_default()), rewinds })
-}
-
-fn progress(row: &impl Columns) -> Result<Progress, String> {
-    let name = SubscriptionName::new(row.text("name")?.unwrap_or_default());
-    Ok(Progress {
-        name: name.map_err(|error| error.to_string())?,
-        position: Position(row.number("position")?.unwrap_or_default()),
-        moved_at: StoreTime::from_micros(row.number("moved_us")?.unwrap_or_default()),
-        parked: row.number("parked")?.unwrap_or_default().unsigned_abs(),
-    })
-}
-
-fn parked(row: &impl Columns) -> Result<Parked, String> {
-    // Of an event whose row does not tell it, nothing stands there.
-    let stream = row.text("stream")?.filter(|text| !text.is_empty()).map(StreamName::new).transpose();
-    let attempts = row.number("attempts")?.unwrap_or_default();
-    let aside = Aside {
-        position: Position(row.number("position")?.unwrap_or_default()),
-        stream: stream.map_err(|error| error.to_string())?,
-        version: Version(row.number("version")?.unwrap_or_default()),
-        kind: row.text("type")?.unwrap_or_default(),
-        reason: row.text("reason")?.unwrap_or_default(),
-        attempts: u32::try_from(attempts).unwrap_or(u32::MAX),
-    };
-    Ok(Parked { aside, parked_at: StoreTime::from_micros(row.number("parked_us")?.unwrap_or_default()) })
 }

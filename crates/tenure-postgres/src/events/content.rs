@@ -1,15 +1,14 @@
 //! What an append carries, as the statement's parameters, and what its answers say.
 
+use tenure_core::StoreError;
 use tenure_core::event::{
-    Append, AppendAnswer, AppendProblem, Appended, Expected, InboxMark, NewEvent, Position, Seen, Version,
-    same_events,
+    Append, AppendAnswer, AppendProblem, Expected, InboxMark, NewEvent, Standing, Version, not_again,
 };
-use tenure_core::outbox::{Body, NewMessage, shorten};
+use tenure_core::outbox::{NewMessage, shorten};
+use tenure_sql::{Before, Columns, Reader};
 use tokio_postgres::types::{ToSql, Type};
-use uuid::Uuid;
 
-use crate::outbox::{Batch, Before, parts};
-use crate::rows::Columns;
+use crate::outbox::Batch;
 
 /// Events as lists of columns, in the order of the statement's parameters.
 #[derive(Default)]
@@ -29,7 +28,7 @@ impl<'a> Rows<'a> {
     fn of(events: &'a [NewEvent]) -> Self {
         let mut rows = Self::default();
         for event in events {
-            let (text, bytes) = parts(&event.body);
+            let (text, bytes) = event.body.parts();
             rows.ids.push(event.id.to_string());
             rows.kinds.push(&event.kind);
             rows.schemas.push(i32::try_from(event.schema).unwrap_or(i32::MAX));
@@ -142,73 +141,50 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    pub(super) fn read(row: &impl Columns) -> Result<Self, String> {
-        Ok(Self { base: row.number("base")?, position: row.number("position")?, before: before(row)? })
+    pub(super) fn read(reader: Reader<'_>, row: &impl Columns) -> Result<Self, StoreError> {
+        Ok(Self {
+            base: reader.maybe(row.number("base"), "base")?,
+            position: reader.maybe(row.number("position"), "position")?,
+            before: before(reader, row)?,
+        })
     }
 }
 
 /// What the inbox says of the message already.
-fn before(row: &impl Columns) -> Result<Option<Before>, String> {
-    if row.number("seen")?.unwrap_or_default() == 0 {
-        return Ok(None);
-    }
-    Ok(Some(Before { print: row.text("fingerprint")?, refused: row.text("refused")? }))
+fn before(reader: Reader<'_>, row: &impl Columns) -> Result<Option<Before>, StoreError> {
+    let seen = reader.maybe(row.number("seen"), "seen")?.unwrap_or_default() != 0;
+    if seen { reader.before(row).map(Some) } else { Ok(None) }
 }
 
 /// What there is when nothing was written.
 pub(super) struct There {
     pub(super) actual: Version,
     pub(super) before: Option<Before>,
-    events: Vec<(Position, String, Seen)>,
+    standing: Vec<Standing>,
 }
 
 impl There {
-    pub(super) fn read(rows: &[impl Columns]) -> Result<Self, String> {
-        let first = rows.first().ok_or("the server answered with no row where there is always one")?;
-        let mut events = Vec::new();
-        for row in rows {
-            let Some(position) = row.number("position")? else { continue };
-            let stream = row.text("stream")?.unwrap_or_default();
-            let id = row.text("event_id")?.unwrap_or_default();
-            let id = Uuid::try_parse(&id).map_err(|error| format!("column event_id: {error}"))?;
-            let version = Version(row.number("version")?.unwrap_or_default());
-            let kind = row.text("type")?.unwrap_or_default();
-            let body = body(row.text("payload")?, row.bytes("payload_bytes")?);
-            events.push((Position(position), stream, Seen { id, version, kind, body }));
-        }
-        let actual = Version(first.number("actual")?.unwrap_or_default());
-        Ok(Self { actual, before: before(first)?, events })
+    pub(super) fn read(reader: Reader<'_>, rows: &[impl Columns]) -> Result<Self, StoreError> {
+        let first = rows.first().ok_or_else(|| no_row(reader))?;
+        let actual = Version(reader.need(first.number("actual"), "actual")?);
+        let standing = rows.iter().filter_map(|row| reader.standing(row).transpose());
+        Ok(Self { actual, before: before(reader, first)?, standing: standing.collect::<Result<_, _>>()? })
     }
 
     /// Whether the append can still happen as far as the stream is concerned: nothing there speaks against it.
     pub(super) fn is_free(&self, append: &Append) -> bool {
         match append.expected {
-            Expected::Any => self.events.is_empty(),
+            Expected::Any => self.standing.is_empty(),
             Expected::Exact(version) => version == self.actual,
         }
     }
 
     /// The answer to an append that cannot happen: it has happened before, or the stream has moved, or an id is taken.
     pub(super) fn answer(self, append: &Append) -> Result<AppendAnswer, AppendProblem> {
-        // An id that is taken in another stream is as good as none here.
-        let here = self.events.into_iter().filter(|(_, stream, _)| stream == append.stream.as_str());
-        let (places, seen): (Vec<Position>, Vec<Seen>) = here.map(|(place, _, seen)| (place, seen)).unzip();
-        let same = same_events(append, &seen).map_err(|id| AppendProblem::OtherContent { id })?;
-        match places.last().zip(seen.last()).filter(|_| same) {
-            Some((position, last)) => Ok(AppendAnswer::Appended(Appended {
-                version: last.version,
-                position: Some(*position),
-                repeated: true,
-            })),
-            None => Ok(AppendAnswer::Conflict { actual: self.actual }),
-        }
+        not_again(append, self.standing, self.actual)
     }
 }
 
-/// What a row says, as text or as bytes.
-pub(super) fn body(text: Option<String>, bytes: Option<Vec<u8>>) -> Body {
-    match (text, bytes) {
-        (None, Some(bytes)) => Body::Bytes(bytes),
-        (text, _) => Body::Text(text.unwrap_or_default()),
-    }
+pub(super) fn no_row(reader: Reader<'_>) -> StoreError {
+    reader.corrupt("the server answered with no row where there is always one".into())
 }

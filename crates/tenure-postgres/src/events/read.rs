@@ -4,19 +4,17 @@ use std::time::Duration;
 
 use tenure_core::StoreError;
 use tenure_core::event::{
-    AllPage, Direction, Metadata, PAGE_MAX, PageRows, Position, Recorded, StreamName, StreamPage, StreamRead,
-    Unreadable, Version,
+    AllPage, Direction, PAGE_MAX, PageRows, Position, Recorded, StreamPage, StreamRead, Unreadable, Version,
 };
+use tenure_sql::{Columns as _, recorded};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
-use super::content::body;
 use super::horizon::{Horizon, Writer};
 use super::session::{corrupt, only};
 use crate::error::store_error;
-use crate::rows::Columns;
+use crate::rows::Plain;
 use crate::store::Shared;
-use crate::wire::{Id, Stamp};
 
 impl Shared {
     pub(super) async fn read_stream(&self, read: &StreamRead) -> Result<StreamPage, StoreError> {
@@ -50,7 +48,7 @@ impl Shared {
             return Err(corrupt(&self.label, "the server left a question unanswered".into()));
         };
         let top: i64 = only(&self.label, top)?.try_get(0).map_err(|error| store_error(&self.label, error))?;
-        let writers = writers.iter().map(writer).collect::<Result<Vec<_>, String>>();
+        let writers = writers.iter().map(Plain).map(writer).collect::<Result<Vec<_>, String>>();
         let writers = writers.map_err(|message| corrupt(&self.label, message))?;
         let horizon = Horizon::new(top, &writers);
         let mut found = PageRows::default();
@@ -80,7 +78,7 @@ impl Shared {
                 return Err(corrupt(&self.label, message));
             }
         }
-        Ok(rows.iter().filter_map(recorded))
+        Ok(rows.iter().filter_map(|row| recorded(&Plain(row))))
     }
 }
 
@@ -96,61 +94,12 @@ const COLUMNS: [(&str, Type); 13] = [
     ("correlation", Type::TEXT),
     ("causation", Type::TEXT),
     ("headers", Type::TEXT),
-    ("recorded_at", Type::TIMESTAMPTZ),
+    ("recorded_us", Type::TIMESTAMPTZ),
     ("payload", Type::TEXT),
     ("payload_bytes", Type::BYTEA),
 ];
 
-/// The event of a row, if there is one; of a row that cannot be read, what can.
-fn recorded(row: &Row) -> Option<Result<Recorded, Unreadable>> {
-    // The key of the table: there is none only where there is no event.
-    let position = Position(row.number("position").ok().flatten()?);
-    let reason = match read(row, position).and_then(Recorded::checked) {
-        Ok(event) => return Some(Ok(event)),
-        Err(reason) => reason,
-    };
-    Some(Err(Unreadable {
-        position,
-        stream: row.text("stream").ok().flatten().and_then(|name| StreamName::new(name).ok()),
-        version: row.number("version").ok().flatten().map(Version),
-        kind: row.text("type").ok().flatten(),
-        reason,
-    }))
-}
-
-fn read(row: &Row, position: Position) -> Result<Recorded, String> {
-    let error = |error: tokio_postgres::Error| error.to_string();
-    let need = |column: &str| row.text(column)?.ok_or_else(|| format!("column {column} is empty"));
-    let schema: i32 = row.try_get("schema_version").map_err(error)?;
-    let headers = match row.text("headers")? {
-        None => Default::default(),
-        Some(json) => Metadata::headers_from_json(&json).ok_or("column headers holds no object of texts")?,
-    };
-    let body = match (row.text("payload")?, row.bytes("payload_bytes")?) {
-        (None, None) => return Err("there is no payload".into()),
-        (Some(_), Some(_)) => return Err("there are two payloads".into()),
-        (text, bytes) => body(text, bytes),
-    };
-    let metadata = Metadata {
-        message_id: row.try_get::<_, Option<Id>>("message_id").map_err(error)?.map(|id| id.0.into()),
-        correlation: row.text("correlation")?,
-        causation: row.text("causation")?,
-        headers,
-    };
-    Ok(Recorded {
-        position,
-        stream: StreamName::new(need("stream")?).map_err(|error| error.to_string())?,
-        version: Version(row.number("version")?.unwrap_or_default()),
-        id: row.try_get::<_, Id>("event_id").map_err(error)?.0,
-        kind: need("type")?,
-        schema: u32::try_from(schema).map_err(|_| format!("column schema_version holds {schema}"))?,
-        body,
-        metadata,
-        recorded_at: row.try_get::<_, Stamp>("recorded_at").map_err(error)?.0,
-    })
-}
-
-fn writer(row: &Row) -> Result<Writer, String> {
+fn writer(row: Plain<'_>) -> Result<Writer, String> {
     let key = row.number("key")?.unwrap_or_default();
     let lasts = row.number("lasts_us")?.map(|micros| Duration::from_micros(micros.max(0).unsigned_abs()));
     Ok(Writer {

@@ -6,16 +6,16 @@
 
 use tenure_core::StoreError;
 use tenure_core::outbox::{Existing, MessageId};
+use tenure_sql::{Columns, Reader};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Error, GenericClient, Row};
 
 use super::append::{Failure, Session};
-use super::content::{Given, Reply, There};
+use super::content::{Given, Reply, There, no_row};
 use super::statements::{KEEP, SAVE, UNDO};
 use crate::error::store_error;
-use crate::outbox::existing;
-use crate::rows::Columns;
+use crate::rows::Plain;
 use crate::store::Shared;
 use crate::writing::{Call, pipeline};
 
@@ -29,12 +29,12 @@ impl Session for Own<'_> {
         let shared = self.0;
         let rows = shared.try_run(sql, &given.params()).await.map_err(Failure::Store)?;
         let rows = rows.map_err(|error| failure(&shared.label, &shared.statements.events.sequence, error))?;
-        reply(&shared.label, &rows)
+        reply(&shared.label, rows.first().map(Plain))
     }
 
     async fn look(&mut self, sql: &str, given: &Given<'_>) -> Result<There, StoreError> {
         let rows = self.0.run(sql, &given.look()).await?;
-        There::read(&rows).map_err(|message| corrupt(&self.0.label, message))
+        There::read(Reader { store: &self.0.label }, &plain(&rows))
     }
 
     async fn messages(
@@ -43,7 +43,7 @@ impl Session for Own<'_> {
         ids: &[String],
     ) -> Result<Vec<(MessageId, Existing)>, StoreError> {
         let rows = self.0.run(sql, &[(&ids, Type::TEXT_ARRAY)]).await?;
-        messages(&self.0.label, &rows)
+        messages(&self.0.label, rows.iter().map(Plain))
     }
 }
 
@@ -69,14 +69,14 @@ impl<C: GenericClient + Sync> Session for Joined<'_, C> {
         let params = given.params();
         if !undoes {
             let rows = self.client.query_typed(sql, &params).await.map_err(fails)?;
-            return reply(self.store, &rows);
+            return reply(self.store, rows.first().map(Plain));
         }
         // Waited for: without a transaction there is no savepoint, and nothing may be written then.
         self.client.batch_execute(SAVE).await.map_err(fails)?;
         let keep = async { self.client.batch_execute(KEEP).await.map(|()| Vec::new()) };
         let calls: Vec<Call<'_>> = vec![Box::pin(self.client.query_typed(sql, &params)), Box::pin(keep)];
         match pipeline(calls).await {
-            Ok(mut answers) => reply(self.store, &answers.swap_remove(0)),
+            Ok(answers) => reply(self.store, answers.first().and_then(|rows| rows.first()).map(Plain)),
             Err(error) => {
                 let failed = fails(error);
                 self.undo().await?;
@@ -88,7 +88,7 @@ impl<C: GenericClient + Sync> Session for Joined<'_, C> {
     async fn look(&mut self, sql: &str, given: &Given<'_>) -> Result<There, StoreError> {
         let rows = self.client.query_typed(sql, &given.look()).await;
         let rows = rows.map_err(|error| store_error(self.store, error))?;
-        There::read(&rows).map_err(|message| corrupt(self.store, message))
+        There::read(Reader { store: self.store }, &plain(&rows))
     }
 
     async fn messages(
@@ -97,7 +97,7 @@ impl<C: GenericClient + Sync> Session for Joined<'_, C> {
         ids: &[String],
     ) -> Result<Vec<(MessageId, Existing)>, StoreError> {
         let rows = self.client.query_typed(sql, &[(&ids, Type::TEXT_ARRAY)]).await;
-        messages(self.store, &rows.map_err(|error| store_error(self.store, error))?)
+        messages(self.store, rows.map_err(|error| store_error(self.store, error))?.iter().map(Plain))
     }
 }
 
@@ -119,19 +119,22 @@ pub(super) fn out_of_order(store: &str, sequence: &str) -> StoreError {
     StoreError::Corrupt { store: store.to_owned(), message }
 }
 
-pub(super) fn reply(store: &str, rows: &[impl Columns]) -> Result<Reply, Failure> {
-    let none = || "the server answered with no row where there is always one".to_owned();
-    let read = rows.first().ok_or_else(none).and_then(Reply::read);
-    read.map_err(|message| Failure::Store(corrupt(store, message)))
+pub(super) fn reply(store: &str, row: Option<impl Columns>) -> Result<Reply, Failure> {
+    let reader = Reader { store };
+    let read = row.ok_or_else(|| no_row(reader)).and_then(|row| Reply::read(reader, &row));
+    read.map_err(Failure::Store)
 }
 
-pub(super) fn messages(store: &str, rows: &[impl Columns]) -> Result<Vec<(MessageId, Existing)>, StoreError> {
-    let read = |row| {
-        let id = Columns::text(row, "message_id").ok().flatten().and_then(|id| id.parse().ok());
-        let id = id.ok_or_else(|| corrupt(store, "a message id that is none".into()))?;
-        Ok((id, existing(row, store)?))
-    };
-    rows.iter().map(read).collect()
+pub(super) fn messages(
+    store: &str,
+    rows: impl Iterator<Item = impl Columns>,
+) -> Result<Vec<(MessageId, Existing)>, StoreError> {
+    let reader = Reader { store };
+    rows.map(|row| Ok((reader.message_id(&row)?, reader.existing(&row)?))).collect()
+}
+
+fn plain(rows: &[Row]) -> Vec<Plain<'_>> {
+    rows.iter().map(Plain).collect()
 }
 
 pub(super) fn corrupt(store: &str, message: String) -> StoreError {

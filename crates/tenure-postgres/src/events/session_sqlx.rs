@@ -4,12 +4,14 @@ use sqlx::PgConnection;
 use sqlx::postgres::PgRow;
 use tenure_core::StoreError;
 use tenure_core::outbox::{Existing, MessageId};
+use tenure_sql::Reader;
 
 use super::append::{Failure, Session};
 use super::content::{Given, Reply, There};
-use super::session::{corrupt, messages, out_of_order, reply};
+use super::session::{messages, out_of_order, reply};
 use super::statements::{KEEP, SAVE, UNDO};
 use crate::error::sqlx_error;
+use crate::rows::OfSqlx;
 use crate::statements::for_sqlx;
 
 /// A transaction of sqlx.
@@ -75,13 +77,13 @@ impl Session for JoinedSqlx<'_> {
 
     async fn append(&mut self, sql: &str, given: &Given<'_>, undoes: bool) -> Result<Reply, Failure> {
         if !undoes {
-            return reply(self.store, &self.run(sql, given).await?);
+            return reply(self.store, self.run(sql, given).await?.first().map(OfSqlx));
         }
         self.say(SAVE).await?;
         match self.run(sql, given).await {
             Ok(rows) => {
                 self.say(KEEP).await?;
-                reply(self.store, &rows)
+                reply(self.store, rows.first().map(OfSqlx))
             }
             Err(failed) => {
                 self.say(UNDO).await?;
@@ -101,7 +103,8 @@ impl Session for JoinedSqlx<'_> {
             .fetch_all(&mut *self.connection)
             .await
             .map_err(|error| sqlx_error(self.store, error))?;
-        There::read(&rows).map_err(|message| corrupt(self.store, message))
+        let rows: Vec<OfSqlx<'_>> = rows.iter().map(OfSqlx).collect();
+        There::read(Reader { store: self.store }, &rows)
     }
 
     async fn messages(
@@ -115,6 +118,6 @@ impl Session for JoinedSqlx<'_> {
             .fetch_all(&mut *self.connection)
             .await
             .map_err(|error| sqlx_error(self.store, error))?;
-        messages(self.store, &rows)
+        messages(self.store, rows.iter().map(OfSqlx))
     }
 }

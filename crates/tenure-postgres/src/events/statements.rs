@@ -19,7 +19,7 @@ const POSITION_CLASS: i32 = 0x7465_6e70;
 
 /// The columns of an event `e`, for our own driver.
 const EVENT: &str = "e.position, e.stream, e.version, e.event_id, e.type, e.schema_version, e.message_id, \
-     e.correlation, e.causation, e.headers, e.recorded_at, e.payload, e.payload_bytes";
+     e.correlation, e.causation, e.headers, e.recorded_at AS recorded_us, e.payload, e.payload_bytes";
 
 /// The sequence's next number. Asked of a function that locks the sequence's page: while a call of `nextval` is being logged,
 /// the row that `SELECT last_value` would show holds a number that is up to 32 too high. The row is read all the same, so

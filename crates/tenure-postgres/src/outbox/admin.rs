@@ -3,18 +3,17 @@
 use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::OutboxAdmin;
-use tenure_core::outbox::{
-    Attempt, Details, Filter, Kind, LIST_MAX, RowId, Selection, Sequence, State, Stats, Summary, shorten,
-};
+use tenure_core::outbox::{Details, Filter, LIST_MAX, Selection, State, Stats, Summary, shorten};
+use tenure_sql::Reader;
+use tokio_postgres::Error;
 use tokio_postgres::types::Type;
-use tokio_postgres::{Error, Row};
 use uuid::Uuid;
 
-use super::look::counted;
 use super::statements;
 use crate::error::store_error;
+use crate::rows::Shown;
 use crate::store::{PostgresStore, Shared};
-use crate::wire::{Id, Loose, Stamp};
+use crate::wire::Id;
 use crate::writing::Params;
 
 #[async_trait]
@@ -24,7 +23,7 @@ impl OutboxAdmin for PostgresStore {
         let begin = statements::begin_counting(&shared.limits);
         let answers = shared.run_all(&begin, &[(&shared.statements.outbox.stats, &[])]).await?;
         let Some(row) = answers.first().and_then(|rows| rows.first()) else { return Ok(Stats::default()) };
-        stats(row).map_err(|error| store_error(&shared.label, error))
+        Reader { store: &shared.label }.stats(&Shown(row))
     }
 
     async fn list(&self, selection: &Selection) -> Result<Vec<Summary>, StoreError> {
@@ -49,8 +48,9 @@ impl OutboxAdmin for PostgresStore {
         ];
         let params = if id.is_some() { params } else { &params[..5] };
         let rows = shared.run(sql, params).await?;
-        let found = rows.iter().map(summary).collect::<Result<Vec<_>, Error>>();
-        let mut found = found.map_err(|error| store_error(&shared.label, error))?;
+        let reader = Reader { store: &shared.label };
+        let found = rows.iter().map(|row| reader.summary(&Shown(row)));
+        let mut found = found.collect::<Result<Vec<_>, StoreError>>()?;
         found.retain(|summary| filter.state.is_none_or(|state| state == summary.state));
         Ok(found)
     }
@@ -73,7 +73,9 @@ impl OutboxAdmin for PostgresStore {
         let answers = shared.run_all(&begin, &calls).await?;
         let [found, attempts] = &answers[..] else { return Ok(None) };
         let Some(row) = found.first() else { return Ok(None) };
-        details(row, attempts).map(Some).map_err(|error| store_error(&shared.label, error))
+        let reader = Reader { store: &shared.label };
+        let attempts = attempts.iter().map(|row| reader.attempt(&Shown(row)));
+        reader.details(&Shown(row), attempts.collect::<Result<_, _>>()?).map(Some)
     }
 
     async fn count_dead(&self, filter: &Filter) -> Result<u64, StoreError> {
@@ -133,72 +135,4 @@ fn named(filter: &Filter) -> Result<Option<String>, uuid::Error> {
 
 fn may_be_dead(filter: &Filter) -> bool {
     filter.state.is_none_or(|state| state == State::Dead)
-}
-
-fn stats(row: &Row) -> Result<Stats, Error> {
-    let count = |column| row.try_get::<_, i64>(column).map(i64::unsigned_abs);
-    let now: Stamp = row.try_get("now")?;
-    let oldest: Option<Stamp> = row.try_get("oldest")?;
-    Ok(Stats {
-        pending: count("pending")?,
-        delayed: count("delayed")?,
-        retrying: count("retrying")?,
-        dead: count("dead")?,
-        discarded: count("discarded")?,
-        dispatched: count("dispatched")?,
-        dispatched_is_estimate: row.try_get("estimated")?,
-        halted_sources: count("halted_sources")?,
-        lag: oldest.map(|oldest| oldest.0.until(now.0)),
-    })
-}
-
-fn summary(row: &Row) -> Result<Summary, Error> {
-    let text = |column: &str| row.try_get::<_, Option<Loose>>(column).map(|text| text.map(|text| text.0));
-    let moment = |column: &str| row.try_get::<_, Option<Stamp>>(column).map(|stamp| stamp.map(|at| at.0));
-    let word: &str = row.try_get("state")?;
-    let state = word.parse().unwrap_or(State::Pending);
-    Ok(Summary {
-        row: RowId(row.try_get("id")?),
-        id: row.try_get::<_, Id>("message_id")?.0.to_string(),
-        state,
-        source: text("source")?,
-        sequence: Sequence { version: row.try_get("source_seq")?, index: row.try_get("source_index")? },
-        topic: text("topic")?.unwrap_or_default(),
-        kind: text("type")?.unwrap_or_default(),
-        created_at: row.try_get::<_, Stamp>("created_at")?.0,
-        attempts: counted(row.try_get("attempts")?),
-        due_at: moment("due_at")?,
-        finished_at: moment("finished_at")?,
-        last_error: text("last_error")?,
-        halts: row.try_get("halts")?,
-    })
-}
-
-fn details(row: &Row, attempts: &[Row]) -> Result<Details, Error> {
-    let text = |column: &str| row.try_get::<_, Option<Loose>>(column).map(|text| text.map(|text| text.0));
-    let payload = text("payload")?;
-    let is_text = payload.is_some();
-    let bytes: Option<Vec<u8>> = row.try_get("payload_bytes")?;
-    Ok(Details {
-        summary: summary(row)?,
-        content_type: text("content_type")?,
-        headers: text("headers")?,
-        payload: payload.map(String::into_bytes).or(bytes),
-        is_text,
-        attempts: attempts.iter().map(attempt).collect::<Result<_, _>>()?,
-    })
-}
-
-fn attempt(row: &Row) -> Result<Attempt, Error> {
-    let outcome: &str = row.try_get("outcome")?;
-    Ok(Attempt {
-        number: counted(row.try_get("number")?),
-        at: row.try_get::<_, Stamp>("at")?.0,
-        // A word that is not known was written by hand; it was no success.
-        outcome: Kind::from_word(outcome).unwrap_or(Kind::Poison),
-        took_us: row.try_get::<_, i64>("took_us")?.unsigned_abs(),
-        node: row.try_get::<_, Loose>("node")?.0,
-        term: row.try_get::<_, Option<i64>>("term")?.map(i64::unsigned_abs),
-        error: row.try_get::<_, Option<Loose>>("error")?.map(|text| text.0),
-    })
 }

@@ -1,27 +1,7 @@
-//! What a message says, as it stands in a row and as the statement's parameters carry it.
+//! What a message says, as the statement's parameters carry it.
 
-use tenure_core::StoreError;
-use tenure_core::outbox::{Body, Existing, NewMessage};
-
-use crate::rows::Columns;
-
-/// What a row says that is there already.
-pub(crate) fn existing(row: &impl Columns, store: &str) -> Result<Existing, StoreError> {
-    let read = || -> Result<Existing, String> {
-        Ok(Existing {
-            source: row.text("source")?,
-            version: row.number("source_seq")?.unwrap_or_default(),
-            index: row.number("source_index")?.unwrap_or_default(),
-            topic: row.text("topic")?.unwrap_or_default(),
-            kind: row.text("type")?.unwrap_or_default(),
-            payload: row.text("payload")?,
-            payload_bytes: row.bytes("payload_bytes")?,
-            content_type: row.text("content_type")?,
-            headers: row.text("headers")?,
-        })
-    };
-    read().map_err(|message| StoreError::Corrupt { store: store.to_owned(), message })
-}
+use tenure_core::outbox::NewMessage;
+use tenure_sql::micros;
 
 /// Messages as lists of columns, in the order of the statement's parameters.
 #[derive(Default)]
@@ -43,7 +23,7 @@ impl<'a> Batch<'a> {
     pub(crate) fn of(messages: impl IntoIterator<Item = &'a NewMessage>) -> Self {
         let mut batch = Self::default();
         for message in messages {
-            let (text, bytes) = parts(&message.body);
+            let (text, bytes) = message.body.parts();
             batch.ids.push(message.id.map(|id| id.to_string()));
             batch.sources.push(message.source.as_deref());
             batch.versions.push(message.sequence.version);
@@ -54,16 +34,8 @@ impl<'a> Batch<'a> {
             batch.bytes.push(bytes);
             batch.content_types.push(message.content_type.as_deref());
             batch.headers.push(message.headers_json());
-            batch.delays.push(crate::rows::micros(message.delay));
+            batch.delays.push(micros(message.delay));
         }
         batch
-    }
-}
-
-/// The payload as text or as bytes.
-pub(crate) fn parts(body: &Body) -> (Option<&str>, Option<&[u8]>) {
-    match body {
-        Body::Text(text) => (Some(text), None),
-        Body::Bytes(bytes) => (None, Some(bytes)),
     }
 }

@@ -5,20 +5,17 @@ use std::sync::Arc;
 
 use tenure_core::StoreError;
 use tenure_core::contract::EnqueueError;
-use tenure_core::outbox::{ENQUEUE_MAX, Enqueued, Existing, Limits, MessageError, MessageId, NewMessage};
+use tenure_core::outbox::{Enqueued, Existing, Limits, MessageId, NewMessage};
+use tenure_sql::limits::{RESTLESS_TRIES, STATEMENT_BYTES};
+use tenure_sql::{Columns, Reader, micros};
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::Type;
 
-use super::content::{Batch, existing, parts};
+use super::content::Batch;
 use crate::error::store_error;
-use crate::rows::{Columns, micros};
+use crate::rows::Plain;
 use crate::store::PostgresStore;
 use crate::writing::Params;
-
-/// How many bytes of payload one statement carries, about; further messages follow in another.
-const STATEMENT_BYTES: usize = 32 * 1024 * 1024;
-/// How often a message is inserted anew that was deleted between two looks at it.
-const TRIES: usize = 3;
 
 /// Enqueues messages in transactions of the user's own. Cheap to clone; got by [`PostgresStore::outbox`].
 ///
@@ -111,8 +108,8 @@ impl Outbox {
     ) -> Result<Enqueued, EnqueueError> {
         message.check(&self.limits)?;
         let id = id_of(message);
-        for _ in 0..TRIES {
-            let (text, bytes) = parts(&message.body);
+        for _ in 0..RESTLESS_TRIES {
+            let (text, bytes) = message.body.parts();
             let query = sqlx::query(crate::statements::for_sqlx(self.texts.of(message)))
                 .bind(id.to_string())
                 .bind(message.source.as_deref())
@@ -148,7 +145,7 @@ impl Outbox {
         connection: &mut sqlx::PgConnection,
         messages: &[NewMessage],
     ) -> Result<Vec<Enqueued>, EnqueueError> {
-        self.check_all(messages)?;
+        NewMessage::check_all(messages, &self.limits)?;
         let mut answers = Vec::with_capacity(messages.len());
         for messages in chunks(messages) {
             let batch = Batch::of(messages);
@@ -170,7 +167,7 @@ impl Outbox {
                 .map_err(|error| self.sqlx_error(error))?;
             let fresh = rows.iter().map(|row| sqlx::Row::try_get(row, "fresh"));
             let fresh = fresh.collect::<Result<Vec<bool>, _>>().map_err(|error| self.sqlx_error(error))?;
-            let mut settled = self.settle(messages, &rows, &fresh)?;
+            let mut settled = self.settle(messages, rows.iter().map(crate::rows::OfSqlx), &fresh)?;
             for at in settled.unsettled() {
                 let answer = self.enqueue(&mut *connection, &messages[at]).await?;
                 settled.put(at, answer);
@@ -203,8 +200,8 @@ impl Outbox {
     ) -> Result<Enqueued, EnqueueError> {
         message.check(&self.limits)?;
         let id = id_of(message);
-        for _ in 0..TRIES {
-            let (text, bytes) = parts(&message.body);
+        for _ in 0..RESTLESS_TRIES {
+            let (text, bytes) = message.body.parts();
             let params: Params<'_> = &[
                 (&id.to_string(), Type::TEXT),
                 (&message.source, Type::TEXT),
@@ -237,7 +234,7 @@ impl Outbox {
         client: &(impl GenericClient + Sync),
         messages: &[NewMessage],
     ) -> Result<Vec<Enqueued>, EnqueueError> {
-        self.check_all(messages)?;
+        NewMessage::check_all(messages, &self.limits)?;
         let mut answers = Vec::with_capacity(messages.len());
         for messages in chunks(messages) {
             let batch = Batch::of(messages);
@@ -258,7 +255,7 @@ impl Outbox {
                 client.query_typed(&self.texts.many, params).await.map_err(|error| self.error(error))?;
             let fresh = rows.iter().map(|row| row.try_get("fresh"));
             let fresh = fresh.collect::<Result<Vec<bool>, _>>().map_err(|error| self.error(error))?;
-            let mut settled = self.settle(messages, &rows, &fresh)?;
+            let mut settled = self.settle(messages, rows.iter().map(Plain), &fresh)?;
             for at in settled.unsettled() {
                 let answer = self.enqueue_on(client, &messages[at]).await?;
                 settled.put(at, answer);
@@ -282,18 +279,11 @@ impl Outbox {
         &self.texts.one
     }
 
-    fn check_all(&self, messages: &[NewMessage]) -> Result<(), MessageError> {
-        if messages.len() > ENQUEUE_MAX {
-            return Err(MessageError::TooMany { count: messages.len(), limit: ENQUEUE_MAX });
-        }
-        messages.iter().try_for_each(|message| message.check(&self.limits))
-    }
-
     /// What is known after many were inserted: those that are new, and those given twice.
     fn settle(
         &self,
         messages: &[NewMessage],
-        rows: &[impl Columns],
+        rows: impl Iterator<Item = impl Columns>,
         fresh: &[bool],
     ) -> Result<Settled, EnqueueError> {
         let mut settled = Settled(vec![None; messages.len()]);
@@ -302,10 +292,10 @@ impl Outbox {
             if !fresh {
                 continue;
             }
-            let id = self.id(row)?;
+            let id = self.reader().message_id(&row)?;
             let earlier = *first.entry(id).or_insert(at);
             if earlier != at {
-                compare(id, &Existing::from(&messages[earlier]), message)?;
+                message.is_same(id, &Existing::from(&messages[earlier]))?;
             }
             settled.put(at, Enqueued { id, fresh: earlier == at });
         }
@@ -323,7 +313,7 @@ impl Outbox {
             .query_typed(&self.texts.compare, &[(&ids, Type::TEXT_ARRAY)])
             .await
             .map_err(|error| self.error(error))?;
-        self.judge(messages, &rows)
+        self.judge(messages, rows.iter().map(Plain))
     }
 
     #[cfg(feature = "sqlx")]
@@ -338,26 +328,25 @@ impl Outbox {
             .fetch_all(connection)
             .await
             .map_err(|error| self.sqlx_error(error))?;
-        self.judge(messages, &rows)
+        self.judge(messages, rows.iter().map(crate::rows::OfSqlx))
     }
 
-    fn judge(&self, messages: &[NewMessage], rows: &[impl Columns]) -> Result<Vec<Enqueued>, EnqueueError> {
+    fn judge(
+        &self,
+        messages: &[NewMessage],
+        rows: impl Iterator<Item = impl Columns>,
+    ) -> Result<Vec<Enqueued>, EnqueueError> {
         let mut answers = Vec::new();
         for (message, row) in messages.iter().zip(rows) {
-            let id = self.id(row)?;
-            compare(id, &existing(row, &self.texts.store)?, message)?;
+            let id = self.reader().message_id(&row)?;
+            message.is_same(id, &self.reader().existing(&row)?)?;
             answers.push(Enqueued { id, fresh: false });
         }
         Ok(answers)
     }
 
-    fn id(&self, row: &impl Columns) -> Result<MessageId, StoreError> {
-        let text = row.text("message_id").ok().flatten();
-        let id = text.and_then(|text| text.parse().ok());
-        id.ok_or_else(|| StoreError::Corrupt {
-            store: self.texts.store.clone(),
-            message: "the server answered with a message id that is none".into(),
-        })
+    fn reader(&self) -> Reader<'_> {
+        Reader { store: &self.texts.store }
     }
 
     fn error(&self, error: tokio_postgres::Error) -> StoreError {
@@ -372,14 +361,6 @@ impl Outbox {
     fn restless(&self) -> EnqueueError {
         let message = "a message with the same id comes and goes".into();
         StoreError::Busy { store: self.texts.store.clone(), message }.into()
-    }
-}
-
-/// Whether a message says what the one says that has its id.
-pub(crate) fn compare(id: MessageId, there: &Existing, message: &NewMessage) -> Result<(), MessageError> {
-    match message.differs_from(there) {
-        None => Ok(()),
-        Some(differs) => Err(MessageError::Conflict { id, differs }),
     }
 }
 

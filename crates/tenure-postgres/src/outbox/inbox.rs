@@ -5,15 +5,14 @@ use std::sync::Arc;
 use tenure_core::StoreError;
 use tenure_core::lease::SettingsError;
 use tenure_core::outbox::{Accept, Consumer, InboxSettings, Message, MessageId, fingerprint, shorten};
+use tenure_sql::limits::RESTLESS_TRIES;
+use tenure_sql::{Before, Reader};
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::Type;
 
 use crate::error::store_error;
-use crate::rows::Columns;
+use crate::rows::Plain;
 use crate::store::PostgresStore;
-
-/// How often a message is noted anew that was forgotten between two looks at it.
-const TRIES: usize = 3;
 
 /// Tells messages that took effect from those that did not, in transactions of the receiver's own. Cheap to clone; got by
 /// [`PostgresStore::inbox`].
@@ -136,7 +135,7 @@ impl Inbox {
         reason: &str,
     ) -> Result<Accept, StoreError> {
         let reason = shorten(reason);
-        for _ in 0..TRIES {
+        for _ in 0..RESTLESS_TRIES {
             let row = sqlx::query(crate::statements::for_sqlx(&self.texts.refuse))
                 .bind(consumer.as_str())
                 .bind(id.to_string())
@@ -229,7 +228,7 @@ impl Inbox {
         reason: &str,
     ) -> Result<Accept, StoreError> {
         let reason = shorten(reason);
-        for _ in 0..TRIES {
+        for _ in 0..RESTLESS_TRIES {
             let rows = client
                 .query_typed(
                     &self.texts.refuse,
@@ -255,7 +254,7 @@ impl Inbox {
         id: MessageId,
         print: Option<String>,
     ) -> Result<Accept, StoreError> {
-        for _ in 0..TRIES {
+        for _ in 0..RESTLESS_TRIES {
             let row = sqlx::query(crate::statements::for_sqlx(&self.texts.accept))
                 .bind(consumer.as_str())
                 .bind(id.to_string())
@@ -281,7 +280,7 @@ impl Inbox {
         id: MessageId,
         print: Option<String>,
     ) -> Result<Accept, StoreError> {
-        for _ in 0..TRIES {
+        for _ in 0..RESTLESS_TRIES {
             let rows = client
                 .query_typed(
                     &self.texts.accept,
@@ -313,7 +312,7 @@ impl Inbox {
             .fetch_optional(connection)
             .await
             .map_err(|error| self.sqlx_error(error))?;
-        row.map(|row| self.before(&row)).transpose()
+        row.map(|row| self.reader().before(&crate::rows::OfSqlx(&row))).transpose()
     }
 
     async fn read_on(
@@ -326,12 +325,11 @@ impl Inbox {
             .query_typed(&self.texts.read, &[(&consumer.as_str(), Type::TEXT), (&id.to_string(), Type::TEXT)])
             .await
             .map_err(|error| self.error(error))?;
-        rows.first().map(|row| self.before(row)).transpose()
+        rows.first().map(|row| self.reader().before(&Plain(row))).transpose()
     }
 
-    fn before(&self, row: &impl Columns) -> Result<Before, StoreError> {
-        let read = || Ok(Before { print: row.text("fingerprint")?, refused: row.text("refused")? });
-        read().map_err(|message| StoreError::Corrupt { store: self.texts.store.clone(), message })
+    fn reader(&self) -> Reader<'_> {
+        Reader { store: &self.texts.store }
     }
 
     fn error(&self, error: tokio_postgres::Error) -> StoreError {
@@ -346,20 +344,5 @@ impl Inbox {
     fn restless(&self) -> StoreError {
         let message = "the note of a message comes and goes".into();
         StoreError::Busy { store: self.texts.store.clone(), message }
-    }
-}
-
-/// What was noted of a message before.
-pub(crate) struct Before {
-    pub(crate) print: Option<String>,
-    pub(crate) refused: Option<String>,
-}
-
-impl Before {
-    pub(crate) fn judge(self, print: Option<&str>) -> Accept {
-        match (self.print.as_deref(), print) {
-            (Some(there), Some(now)) if there != now => Accept::Differs,
-            _ => self.refused.map_or(Accept::Duplicate, |reason| Accept::Refused { reason }),
-        }
     }
 }

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 
 use tenure_core::StoreError;
 use tenure_core::outbox::{
-    Body, Found, LaneLook, Limits, Loaded, Look, Page, Part, Place, RowId, SOURCE_MAX_BYTES, Sequence, Stored,
+    Body, Found, INLINE_MAX_BYTES, LaneLook, Limits, Loaded, Look, Page, Part, Place, RowId,
+    SOURCE_MAX_BYTES, Sequence, Stored,
 };
+use tenure_sql::counted;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Error, Row};
 
@@ -13,9 +15,6 @@ use crate::error::{store_error, unreachable};
 use crate::store::Shared;
 use crate::wire::{Anything, Id, Loose, Stamp};
 use crate::writing::Params;
-
-/// The largest payload that is carried along with its row, in bytes.
-const INLINE_MAX_BYTES: i32 = 16 * 1024;
 
 /// So many of the last character there is stand after every source, whatever it is.
 const AFTER_ALL: &str = "\u{10ffff}";
@@ -104,7 +103,7 @@ impl Shared {
             (&moment, Type::TIMESTAMPTZ),
             (&number, Type::INT8),
             (&limit, Type::INT8),
-            (&INLINE_MAX_BYTES, Type::INT4),
+            (&(INLINE_MAX_BYTES as i32), Type::INT4),
             (&after_all, Type::TEXT),
             (&part.index, Type::INT8),
             (&part.count, Type::INT8),
@@ -169,8 +168,8 @@ fn stored(row: &Row) -> Result<Stored, Error> {
         sequence: Sequence { version: row.try_get(2)?, index: row.try_get(3)? },
         // A row whose source stands still has no such moment. It is never due.
         due_at: row.try_get::<_, Option<Stamp>>(DUE_AT)?.map_or(NEVER, |stamp| stamp.0),
-        attempts: counted(row.try_get(5)?),
-        forgiven: counted(row.try_get(6)?),
+        attempts: counted(row.try_get::<_, i32>(5)?.into()),
+        forgiven: counted(row.try_get::<_, i32>(6)?.into()),
         message_id: row.try_get::<_, Id>(7)?.0.to_string(),
         source: text(8)?,
         topic: text(9)?.unwrap_or_default(),
@@ -205,11 +204,6 @@ fn loaded(row: &Row, limit: i32) -> Result<Loaded, Error> {
         (None, Some(_)) => Loaded::Body(Body::Bytes(row.try_get(3)?)),
         (None, None) => Loaded::Unclear(Found::NEITHER),
     })
-}
-
-/// A number that is never negative unless someone has written to the table by hand.
-pub(super) fn counted(number: i32) -> u32 {
-    u32::try_from(number).unwrap_or(0)
 }
 
 /// The rows come as they stand in the index. Nothing obliges the server to that, so it is checked.

@@ -39,10 +39,8 @@ use tenure_core::outbox::{
 };
 use tokio::time::timeout;
 
-pub(crate) use self::content::{Batch, existing, parts};
+pub(crate) use self::content::Batch;
 pub use self::enqueue::Outbox;
-pub(crate) use self::enqueue::compare;
-pub(crate) use self::inbox::Before;
 pub use self::inbox::Inbox;
 pub(crate) use self::pool::OutboxPool;
 use crate::error::{store_error, unreachable};

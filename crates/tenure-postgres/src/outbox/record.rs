@@ -6,12 +6,12 @@ use tenure_core::StoreError;
 use tenure_core::id::NodeName;
 use tenure_core::lease::Fence;
 use tenure_core::outbox::{Kind, Next, Outcome, Recorded, Retention, RowId, Swept};
+use tenure_sql::micros;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Error, Row};
 
 use crate::error::{store_error, unreachable};
-use crate::rows::micros;
 use crate::store::Shared;
 use crate::transaction::Unanswered;
 use crate::writing::Params;

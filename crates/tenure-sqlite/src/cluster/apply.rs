@@ -12,10 +12,10 @@ use tenure_core::cluster::{
 use tenure_core::id::NodeName;
 use tenure_core::lease::{LeaseName, LeaseRecord};
 
+use super::daemons;
 use super::write::write;
-use super::{daemons, rows};
 use crate::error::Fault;
-use crate::rows::LeaseRow;
+use crate::rows::{LeaseRow, Plain, READER};
 use crate::writing::{Writing, read_lease};
 
 /// Leases as they are stored, and as they are seen by the clocks.
@@ -78,8 +78,8 @@ fn read(writing: &Writing<'_>, order: &Order) -> Result<(Rows, Before), Fault> {
 /// The number of this change, should it become one.
 fn next_revision(writing: &Writing<'_>) -> Result<Revision, Fault> {
     let mut statement = writing.connection.prepare_cached(&writing.statements.cluster.revision)?;
-    let last = statement.query_row([], |row| row.get::<_, Option<i64>>(0)).optional()?;
-    let Revision(last) = rows::revision(last.ok_or_else(rows::no_cluster)?)?;
+    let last = statement.query_row([], |row| Ok(READER.revision(&Plain::of(row), "revision"))).optional()?;
+    let Revision(last) = last.unwrap_or_else(|| Err(READER.no_cluster()))?;
     Ok(Revision(last.saturating_add(1)))
 }
 
@@ -87,7 +87,7 @@ fn nodes(writing: &Writing<'_>) -> Result<Vec<Member>, Fault> {
     let mut statement = writing.connection.prepare_cached(&writing.statements.cluster.nodes)?;
     let (mut found, mut nodes) = (statement.query([])?, Vec::new());
     while let Some(row) = found.next()? {
-        nodes.extend(rows::member(row, 0)?);
+        nodes.extend(READER.member(&Plain::of(row))?);
     }
     Ok(nodes)
 }

@@ -6,7 +6,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `statements` | its SQL |
-//! | `rows` | from rows to members and daemons, and back |
+//! | `rows` | members and daemons as values for rows |
 //! | `apply`, `write` | an order under the lock; what is written |
 //! | `watch` | what wakes a node that sleeps |
 
@@ -28,15 +28,12 @@ use tenure_core::cluster::{
 use tenure_core::contract::{ClusterStore, Wakeup};
 use tenure_core::id::NodeName;
 use tenure_core::lease::{Fenced, Loss};
+use tenure_sql::Columns as _;
 
 use crate::error::Fault;
 use crate::reader::Snapshot;
-use crate::rows::LeaseRow;
+use crate::rows::{LeaseRow, Plain, READER};
 use crate::store::SqliteStore;
-
-/// Where the columns of a node begin in `cluster_look.sql`, behind those of its lease; and that of the revision.
-const MEMBER_AT: usize = 19;
-const REVISION_AT: usize = 32;
 
 #[async_trait]
 impl ClusterStore for SqliteStore {
@@ -103,11 +100,12 @@ fn look(snapshot: &Snapshot<'_>) -> Result<ClusterLook, Fault> {
     let mut read = Vec::new();
     let mut revision = None;
     while let Some(row) = found.next()? {
-        let lease = row.get::<_, Option<String>>(0)?.map(|_| LeaseRow::read(row)).transpose()?;
-        read.push((rows::member(row, MEMBER_AT)?, lease));
-        revision = Some(rows::revision(row.get(REVISION_AT)?)?);
+        let row = Plain::of(row);
+        let lease = READER.maybe(row.text("name"), "name")?.map(|_| LeaseRow::read(&row)).transpose()?;
+        read.push((READER.member(&row)?, lease));
+        revision = Some(READER.revision(&row, "cluster_revision")?);
     }
-    let revision = revision.ok_or_else(rows::no_cluster)?;
+    let revision = revision.ok_or_else(|| READER.no_cluster())?;
     // As whoever observes a lease sees it: rows first, then the clocks. What is decided is decided anew under the lock.
     let now = snapshot.reading();
     let mut look =
@@ -125,7 +123,7 @@ fn look(snapshot: &Snapshot<'_>) -> Result<ClusterLook, Fault> {
 fn daemons(mut found: Rows<'_>) -> Result<Vec<Daemon>, Fault> {
     let mut daemons = Vec::new();
     while let Some(row) = found.next()? {
-        daemons.push(rows::daemon(row)?);
+        daemons.push(READER.daemon(&Plain::of(row))?);
     }
     Ok(daemons)
 }

@@ -2,6 +2,8 @@
 
 use tenure_core::naming::Naming;
 
+use crate::statements::LEASE;
+
 /// The statements, with names filled in.
 #[derive(Debug)]
 pub(crate) struct ClusterStatements {
@@ -24,7 +26,9 @@ pub(crate) struct ClusterStatements {
 impl ClusterStatements {
     /// The statements for tables of these names.
     pub(crate) fn new(naming: &Naming) -> Self {
-        let fill = |template: &str| naming.fill(template);
+        let member = include_str!("../../sql/node_columns.sql").trim_ascii_end();
+        let fill =
+            |template: &str| naming.fill(&template.replace("{lease}", LEASE).replace("{member}", member));
         let daemons = |rest: &str| fill(&format!("{}{rest}", include_str!("../../sql/daemons_columns.sql")));
         let list =
             |whose: &str| daemons(&include_str!("../../sql/daemons_list.sql").replace("{whose}", whose));

@@ -5,21 +5,19 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension, params};
 use tenure_core::contract::AppendError;
 use tenure_core::event::{
-    Append, AppendAnswer, Appended, Expected, InboxMark, Judgement, Limits, NewEvent, Position, StreamName,
-    Version, judge,
+    Append, AppendAnswer, Appended, Expected, InboxMark, Judgement, Limits, NewEvent, Position, Standing,
+    StreamName, Version, judge, not_again,
 };
 use tenure_core::outbox::{Accept, shorten};
 use tenure_core::time::StoreTime;
 
-use super::decide::{self, Standing, Unappended};
-use super::rows::standing;
+use super::decide::{self, Unappended};
 use super::statements::EventStatements;
 use crate::clock::Clocks;
 use crate::error::Fault;
 use crate::fence::no_transaction;
-use crate::inbox;
 use crate::outbox::insert_all;
-use crate::rows::payload;
+use crate::rows::{Plain, READER};
 use crate::statements::Statements;
 
 /// Appends events in transactions of the user's own. Cheap to clone; does not use the store's connection.
@@ -148,7 +146,7 @@ impl Appending<'_> {
         let append = self.append;
         // The mark first: a message that is settled changes nothing, whatever else the append says.
         if let Some(mark) = &append.mark
-            && let Some(answer) = decide::settled(self.settled(mark)?)
+            && let Some(answer) = AppendAnswer::to_settled(self.settled(mark)?)
         {
             return Ok(answer);
         }
@@ -161,13 +159,13 @@ impl Appending<'_> {
                     &self.statements.events.existing,
                     params![append.stream.as_str(), after.0, to.0],
                 )?;
-                return Ok(decide::not_again(append, standing, actual)?);
+                return Ok(not_again(append, standing, actual)?);
             }
         };
         if let Some(ids) = decide::ids_to_know(append) {
             let known = self.standing(&self.statements.events.known, [ids])?;
             if !known.is_empty() {
-                return Ok(decide::not_again(append, known, actual)?);
+                return Ok(not_again(append, known, actual)?);
             }
         }
         if let Some(mark) = &append.mark {
@@ -189,9 +187,10 @@ impl Appending<'_> {
     fn settled(&self, mark: &InboxMark) -> Result<Accept, Fault> {
         let mut statement = self.connection.prepare_cached(&self.statements.outbox.inbox_read)?;
         let key = [mark.consumer.as_str(), &mark.id.to_string()];
-        let known = statement.query_row(key, |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let known =
+            statement.query_row(key, |row| Ok(READER.before(&Plain::of(row)))).optional()?.transpose()?;
         let print = mark.fingerprint.map(|print| print.to_string());
-        Ok(known.map_or(Accept::Fresh, |(then, refused)| inbox::answer(then, refused, print.as_deref())))
+        Ok(known.map_or(Accept::Fresh, |before| before.judge(print.as_deref())))
     }
 
     fn mark(&self, mark: &InboxMark) -> Result<(), Fault> {
@@ -211,7 +210,7 @@ impl Appending<'_> {
         let mut rows = statement.query(parameters)?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
-            found.push(standing(row)?);
+            found.extend(READER.standing(&Plain::of(row))?);
         }
         Ok(found)
     }
@@ -221,7 +220,7 @@ impl Appending<'_> {
         let mut position = None;
         let mut statement = self.connection.prepare_cached(&self.statements.events.insert)?;
         for (at, event) in events.iter().enumerate() {
-            let (text, bytes) = payload(&event.body);
+            let (text, bytes) = event.body.parts();
             let metadata = &event.metadata;
             statement.execute(params![
                 self.append.stream.as_str(),

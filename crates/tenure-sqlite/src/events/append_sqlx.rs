@@ -5,20 +5,20 @@ use sqlx::sqlite::{Sqlite, SqliteArguments};
 use sqlx::{Connection as _, SqliteConnection};
 use tenure_core::contract::AppendError;
 use tenure_core::event::{
-    Append, AppendAnswer, Appended, Expected, InboxMark, Judgement, NewEvent, Position, Version, judge,
+    Append, AppendAnswer, Appended, Expected, InboxMark, Judgement, NewEvent, Position, Standing, Version,
+    judge, not_again,
 };
 use tenure_core::outbox::{Accept, shorten};
 use tenure_core::time::StoreTime;
+use tenure_sql::Columns as _;
 
 use super::append::{APPEND_FIRST, Events, Inner};
-use super::decide::{self, Standing, Unappended};
-use super::rows::standing;
+use super::decide::{self, Unappended};
 use super::statements::EventStatements;
 use crate::error::Fault;
 use crate::fence::{from_sqlx, no_transaction};
-use crate::inbox;
 use crate::outbox::{Outbox, run};
-use crate::rows::{Columns, payload};
+use crate::rows::{OfSqlx, READER};
 use crate::statements::for_sqlx;
 
 impl Events {
@@ -102,7 +102,7 @@ impl Appending<'_> {
     async fn run(&self, transaction: &mut SqliteConnection) -> Result<AppendAnswer, Unappended> {
         let append = self.append;
         if let Some(mark) = &append.mark
-            && let Some(answer) = decide::settled(self.settled(transaction, mark).await?)
+            && let Some(answer) = AppendAnswer::to_settled(self.settled(transaction, mark).await?)
         {
             return Ok(answer);
         }
@@ -115,14 +115,14 @@ impl Appending<'_> {
                 let (after, to) = decide::places(append);
                 let query = sqlx::query(for_sqlx(&statements.existing)).bind(stream.to_owned());
                 let standing = all_standing(transaction, query.bind(after.0).bind(to.0)).await?;
-                return Ok(decide::not_again(append, standing, actual)?);
+                return Ok(not_again(append, standing, actual)?);
             }
         };
         if let Some(ids) = decide::ids_to_know(append) {
             let query = sqlx::query(for_sqlx(&statements.known)).bind(ids);
             let known = all_standing(transaction, query).await?;
             if !known.is_empty() {
-                return Ok(decide::not_again(append, known, actual)?);
+                return Ok(not_again(append, known, actual)?);
             }
         }
         if let Some(mark) = &append.mark {
@@ -149,15 +149,16 @@ impl Appending<'_> {
         let known = query.fetch_optional(transaction).await.map_err(from_sqlx)?;
         let Some(row) = known else { return Ok(Accept::Fresh) };
         let print = mark.fingerprint.map(|print| print.to_string());
-        Ok(inbox::answer(row.text(0)?, row.text(1)?, print.as_deref()))
+        Ok(READER.before(&OfSqlx(&row))?.judge(print.as_deref()))
     }
 
     async fn stream_version(&self, transaction: &mut SqliteConnection) -> Result<Version, Fault> {
         let stream = &self.append.stream;
         let query = sqlx::query(for_sqlx(&self.inner.statements.events.stream_read));
         let found = query.bind(stream.as_str().to_owned()).fetch_optional(transaction).await;
-        let found = found.map_err(from_sqlx)?.map(|row| row.integer(0)).transpose()?;
-        decide::version(stream, found.flatten())
+        let found =
+            found.map_err(from_sqlx)?.map(|row| READER.maybe(OfSqlx(&row).number("version"), "version"));
+        decide::version(stream, found.transpose()?.flatten())
     }
 
     async fn mark(&self, transaction: &mut SqliteConnection, mark: &InboxMark) -> Result<(), Fault> {
@@ -179,7 +180,7 @@ impl Appending<'_> {
     ) -> Result<Option<Position>, Fault> {
         let mut position = None;
         for (at, event) in events.iter().enumerate() {
-            let (text, bytes) = payload(&event.body);
+            let (text, bytes) = event.body.parts();
             let metadata = &event.metadata;
             let query = sqlx::query(for_sqlx(&self.inner.statements.events.insert))
                 .bind(self.append.stream.as_str().to_owned())
@@ -207,5 +208,6 @@ async fn all_standing(
     query: Query<'_, Sqlite, SqliteArguments>,
 ) -> Result<Vec<Standing>, Fault> {
     let rows = query.fetch_all(transaction).await.map_err(from_sqlx)?;
-    rows.iter().map(standing).collect()
+    let found = rows.iter().filter_map(|row| READER.standing(&OfSqlx(row)).transpose());
+    Ok(found.collect::<Result<_, _>>()?)
 }

@@ -4,17 +4,16 @@ use async_trait::async_trait;
 use rusqlite::params;
 use tenure_core::StoreError;
 use tenure_core::contract::CheckpointStore;
-use tenure_core::event::{PAGE_MAX, Position, Version};
+use tenure_core::event::{PAGE_MAX, Position};
 use tenure_core::lease::Fence;
-use tenure_core::subscription::{Advance, Aside, Checkpoint, Parked, Progress, Step, SubscriptionName};
-use tenure_core::time::StoreTime;
+use tenure_core::subscription::{Advance, Checkpoint, Parked, Progress, Step, SubscriptionName};
 
-use super::{checkpoints, rows};
+use super::checkpoints;
 use crate::admin::actor;
 use crate::error::Fault;
 use crate::outbox::in_office;
 use crate::reader::Snapshot;
-use crate::rows::{Columns, need, nonsense};
+use crate::rows::{Plain, READER};
 use crate::store::SqliteStore;
 use crate::writing::Writing;
 
@@ -29,7 +28,7 @@ impl CheckpointStore for SqliteStore {
     }
 
     async fn advance(&self, office: Option<&Fence>, step: &Step) -> Result<Advance, StoreError> {
-        checkpoints::forward(step).map_err(|fault| fault.at(self.label()))?;
+        step.check().map_err(|back| Fault::from(back).at(self.label()))?;
         let (office, step) = (office.cloned(), step.clone());
         let fenced = office.is_some().then_some(Advance::Fenced);
         self.run_in_office(fenced, move |database| {
@@ -73,12 +72,7 @@ fn subscriptions(snapshot: &Snapshot<'_>) -> Result<Vec<Progress>, Fault> {
     let mut found = statement.query([])?;
     let mut subscriptions = Vec::new();
     while let Some(row) = found.next()? {
-        subscriptions.push(Progress {
-            name: SubscriptionName::new(need(row.text(0)?, "name")?).map_err(|_| nonsense("name"))?,
-            position: Position(need(row.integer(1)?, "position")?),
-            moved_at: StoreTime::from_micros(need(row.integer(2)?, "moved_at")?),
-            parked: u64::try_from(need(row.integer(3)?, "position")?).unwrap_or_default(),
-        });
+        subscriptions.push(READER.progress(&Plain::of(row))?);
     }
     Ok(subscriptions)
 }
@@ -88,23 +82,7 @@ fn parked(snapshot: &Snapshot<'_>, name: &SubscriptionName, limit: u32) -> Resul
     let mut found = statement.query(params![name.as_str(), limit])?;
     let mut parked = Vec::new();
     while let Some(row) = found.next()? {
-        let attempts = need(row.integer(4)?, "attempts")?;
-        parked.push(Parked {
-            aside: Aside {
-                position: Position(need(row.integer(0)?, "position")?),
-                // Of an event whose row does not tell it, nothing stands there.
-                stream: row
-                    .text(1)?
-                    .filter(|text| !text.is_empty())
-                    .map(|text| rows::stream(Some(text)))
-                    .transpose()?,
-                version: Version(need(row.integer(2)?, "version")?),
-                kind: need(row.text(3)?, "type")?,
-                reason: need(row.text(6)?, "reason")?,
-                attempts: u32::try_from(attempts).map_err(|_| nonsense("attempts"))?,
-            },
-            parked_at: StoreTime::from_micros(need(row.integer(5)?, "parked_at")?),
-        });
+        parked.push(READER.parked(&Plain::of(row))?);
     }
     Ok(parked)
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
 use tenure_core::StoreError;
-use tenure_core::event::{Position, StreamName};
+use tenure_core::event::StreamName;
 use tenure_core::lease::{Fence, FenceError};
 use tenure_core::outbox::shorten;
 use tenure_core::subscription::{Advance, Checkpoint, Step, SubscriptionName};
@@ -15,7 +15,7 @@ use super::statements::EventStatements;
 use crate::clock::Clocks;
 use crate::error::Fault;
 use crate::fence::Fencing;
-use crate::rows::{Columns, need, nonsense};
+use crate::rows::{Plain, READER};
 use crate::statements::Statements;
 
 /// Moves checkpoints in transactions of the user's own, together with what came of the events. Cheap to clone; does not
@@ -74,7 +74,10 @@ impl Checkpoints {
         step: &Step,
     ) -> Result<Advance, StoreError> {
         let Inner { label, statements, clocks } = &*self.inner;
-        let locked = forward(step).and_then(|()| lock(transaction, &statements.events, ADVANCE_FIRST));
+        let locked = step
+            .check()
+            .map_err(Fault::from)
+            .and_then(|()| lock(transaction, &statements.events, ADVANCE_FIRST));
         locked.map_err(|fault| fault.at(label))?;
         if let Some(fence) = office
             && !holds(label, self.fencing.check(transaction, fence))?
@@ -96,15 +99,6 @@ pub(super) fn holds(label: &str, checked: Result<(), FenceError>) -> Result<bool
     }
 }
 
-/// Refuses a step that leads back.
-pub(super) fn forward(step: &Step) -> Result<(), Fault> {
-    let Step { name, from, to, .. } = step;
-    if to >= from {
-        return Ok(());
-    }
-    Err(Fault::Failed(format!("a step of {name} leads back from {from} to {to}; only a rewind does that")))
-}
-
 /// Moves a checkpoint for a reader in office, in a transaction that has the write lock.
 pub(super) fn advance(
     connection: &Connection,
@@ -112,7 +106,7 @@ pub(super) fn advance(
     step: &Step,
     now: StoreTime,
 ) -> Result<Advance, Fault> {
-    if let Some(elsewhere) = elsewhere(step, place(connection, statements, &step.name)?) {
+    if let Some(elsewhere) = step.elsewhere(place(connection, statements, &step.name)?) {
         return Ok(elsewhere);
     }
     let mut statement = connection.prepare_cached(&statements.checkpoint_write)?;
@@ -133,12 +127,6 @@ pub(super) fn advance(
     Ok(Advance::Advanced)
 }
 
-/// What is answered to a step that does not begin at the checkpoint as it is.
-pub(super) fn elsewhere(step: &Step, there: Checkpoint) -> Option<Advance> {
-    let known = Checkpoint { position: step.from, rewinds: step.rewinds };
-    (there != known).then_some(Advance::Moved { at: there.position })
-}
-
 /// Where a checkpoint is; at the start when it has never moved.
 pub(super) fn place(
     connection: &Connection,
@@ -150,12 +138,7 @@ pub(super) fn place(
 
 /// The same, by a statement that is ready.
 pub(super) fn read(mut statement: CachedStatement<'_>, name: &SubscriptionName) -> Result<Checkpoint, Fault> {
-    let found = statement.query_row([name.as_str()], |row| Ok(checkpoint(row))).optional()?;
-    found.unwrap_or_else(|| Ok(Checkpoint::default()))
-}
-
-/// Reads the columns of `checkpoint_read.sql`.
-pub(super) fn checkpoint(row: &impl Columns) -> Result<Checkpoint, Fault> {
-    let rewinds = u64::try_from(need(row.integer(1)?, "rewinds")?).map_err(|_| nonsense("rewinds"))?;
-    Ok(Checkpoint { position: Position(need(row.integer(0)?, "position")?), rewinds })
+    let read = |row: &Row<'_>| READER.checkpoint(Some(&Plain::of(row)));
+    let found = statement.query_row([name.as_str()], |row| Ok(read(row))).optional()?;
+    Ok(found.unwrap_or_else(|| Ok(Checkpoint::default()))?)
 }

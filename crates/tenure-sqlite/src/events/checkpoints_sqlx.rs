@@ -8,9 +8,10 @@ use tenure_core::outbox::shorten;
 use tenure_core::subscription::{Advance, Step};
 
 use super::append_sqlx::lock;
-use super::checkpoints::{ADVANCE_FIRST, Checkpoints, Inner, checkpoint, elsewhere, forward, holds};
+use super::checkpoints::{ADVANCE_FIRST, Checkpoints, Inner, holds};
 use crate::error::Fault;
 use crate::fence::from_sqlx;
+use crate::rows::{OfSqlx, READER};
 use crate::statements::for_sqlx;
 
 impl Checkpoints {
@@ -22,7 +23,7 @@ impl Checkpoints {
         step: &Step,
     ) -> Result<Advance, StoreError> {
         let Inner { label, statements, .. } = &*self.inner;
-        forward(step).map_err(|fault| fault.at(label))?;
+        step.check().map_err(|back| Fault::from(back).at(label))?;
         let locked = lock(transaction, &statements.events, ADVANCE_FIRST).await;
         locked.map_err(|fault| fault.at(label))?;
         if let Some(fence) = office
@@ -42,8 +43,8 @@ impl Checkpoints {
         let name = step.name.as_str();
         let read = sqlx::query(for_sqlx(&statements.checkpoint_read)).bind(name.to_owned());
         let row = read.fetch_optional(&mut *transaction).await.map_err(from_sqlx)?;
-        let there = row.map(|row| checkpoint(&row)).transpose()?.unwrap_or_default();
-        if let Some(elsewhere) = elsewhere(step, there) {
+        let there = READER.checkpoint(row.as_ref().map(OfSqlx).as_ref())?;
+        if let Some(elsewhere) = step.elsewhere(there) {
             return Ok(elsewhere);
         }
         let now = self.inner.clocks.read().wall.as_micros();

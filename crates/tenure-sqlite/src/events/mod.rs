@@ -22,7 +22,6 @@ mod checkpoints_sqlx;
 mod decide;
 mod group;
 mod read;
-mod rows;
 mod snapshots;
 pub(crate) mod statements;
 mod store;

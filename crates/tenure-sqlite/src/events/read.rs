@@ -5,10 +5,12 @@ use tenure_core::event::{
     AllPage, Direction, PAGE_BYTES, PAGE_MAX, PageRows, Position, Recorded, StreamPage, StreamRead,
     Unreadable,
 };
+use tenure_sql::recorded;
 
-use super::{decide, rows};
+use super::decide;
 use crate::error::Fault;
 use crate::reader::Snapshot;
+use crate::rows::{Names, Plain};
 
 /// Reads one stream.
 pub(super) fn stream(snapshot: &Snapshot<'_>, read: &StreamRead) -> Result<StreamPage, Fault> {
@@ -57,12 +59,13 @@ fn each(
     mut take: impl FnMut(Result<Recorded, Unreadable>) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
     let mut statement = snapshot.prepare(statement)?;
+    let names = Names::of(&statement);
     let mut found = statement.query(parameters)?;
     let mut bytes = 0;
     while bytes < PAGE_BYTES
         && let Some(row) = found.next()?
     {
-        let row = rows::recorded(row)?;
+        let Some(row) = recorded(&Plain::named(row, &names)) else { continue };
         bytes += row.as_ref().map_or(0, |event| event.body.as_bytes().len());
         take(row)?;
     }

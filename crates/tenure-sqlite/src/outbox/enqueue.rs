@@ -5,13 +5,14 @@ use std::sync::Arc;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Row, params_from_iter};
 use tenure_core::contract::EnqueueError;
-use tenure_core::outbox::{ENQUEUE_MAX, Enqueued, Existing, Limits, MessageError, MessageId, NewMessage};
+use tenure_core::outbox::{Enqueued, Existing, Limits, MessageError, MessageId, NewMessage};
 use tenure_core::time::StoreTime;
+use tenure_sql::micros;
 
 use super::statements::{ENQUEUE_PARAMETERS, OutboxStatements};
 use crate::clock::Clocks;
 use crate::error::Fault;
-use crate::rows::payload;
+use crate::rows::{Foreign, Plain, READER};
 use crate::statements::Statements;
 
 /// Writes messages in transactions of the user's own. Cheap to clone; does not use the store's connection.
@@ -76,7 +77,8 @@ impl Outbox {
         transaction: &Connection,
         messages: &[NewMessage],
     ) -> Result<Vec<Enqueued>, EnqueueError> {
-        let enqueued = check(messages, &self.limits)
+        let enqueued = NewMessage::check_all(messages, &self.limits)
+            .map_err(Unsent::from)
             .and_then(|()| insert_all(transaction, self.statements(), messages, self.now()));
         enqueued.map_err(|unsent| self.unsent(unsent))
     }
@@ -153,14 +155,6 @@ impl From<rusqlite::Error> for Unsent {
     }
 }
 
-/// Checks everything that can be checked before the database sees it.
-pub(super) fn check(messages: &[NewMessage], limits: &Limits) -> Result<(), Unsent> {
-    if messages.len() > ENQUEUE_MAX {
-        return Err(MessageError::TooMany { count: messages.len(), limit: ENQUEUE_MAX }.into());
-    }
-    Ok(messages.iter().try_for_each(|message| message.check(limits))?)
-}
-
 /// Inserts all messages or none, in whatever transaction is open.
 pub(crate) fn insert_all(
     connection: &Connection,
@@ -191,37 +185,14 @@ fn insert(
         return Ok(Enqueued { id: values.id, fresh: true });
     }
     let mut statement = connection.prepare_cached(&statements.existing)?;
-    let existing = statement.query_row([&values.id_text], read_existing)?;
-    Ok(known(&values, &existing)?)
-}
-
-/// Reads the columns of `outbox_existing.sql`.
-fn read_existing(row: &Row<'_>) -> rusqlite::Result<Existing> {
-    let text = |at| row.get::<_, Option<Vec<u8>>>(at).map(text);
-    Ok(Existing {
-        source: text(0)?,
-        version: row.get(1)?,
-        index: row.get(2)?,
-        topic: text(3)?.unwrap_or_default(),
-        kind: text(4)?.unwrap_or_default(),
-        payload: text(5)?,
-        payload_bytes: row.get(6)?,
-        content_type: text(7)?,
-        headers: text(8)?,
-    })
-}
-
-/// A text as it was inserted. One that is not UTF-8 becomes what no message may hold, so it equals none.
-pub(super) fn text(bytes: Option<Vec<u8>>) -> Option<String> {
-    bytes.map(|bytes| String::from_utf8(bytes).unwrap_or_else(|_| "\0".into()))
+    let read = |row: &Row<'_>| READER.existing(&Foreign::compared(Plain::of(row)));
+    let existing = statement.query_row([&values.id_text], |row| Ok(read(row)))?;
+    Ok(known(&values, &existing.map_err(Fault::from)?)?)
 }
 
 /// What it means that a message is there already.
 pub(super) fn known(values: &Values<'_>, existing: &Existing) -> Result<Enqueued, MessageError> {
-    match values.message.differs_from(existing) {
-        None => Ok(Enqueued { id: values.id, fresh: false }),
-        Some(differs) => Err(MessageError::Conflict { id: values.id, differs }),
-    }
+    values.message.is_same(values.id, existing).map(|()| Enqueued { id: values.id, fresh: false })
 }
 
 /// What is bound for a message.
@@ -242,14 +213,14 @@ impl<'a> Values<'a> {
             id,
             id_text: id.to_string(),
             headers: message.headers_json(),
-            delay_us: i64::try_from(message.delay.as_micros()).unwrap_or(i64::MAX),
+            delay_us: micros(message.delay),
             now_us: now.as_micros(),
         }
     }
 
     /// The payload as text, or as bytes.
     pub(super) fn payload(&self) -> (Option<&'a str>, Option<&'a [u8]>) {
-        payload(&self.message.body)
+        self.message.body.parts()
     }
 
     /// The parameters of `outbox_enqueue.sql`.

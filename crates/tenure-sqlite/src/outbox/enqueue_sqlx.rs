@@ -5,14 +5,16 @@
 use std::collections::HashSet;
 
 use sqlx::query::Query;
-use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteRow};
+use sqlx::sqlite::{Sqlite, SqliteArguments};
 use sqlx::{Row, SqliteConnection};
 use tenure_core::contract::EnqueueError;
-use tenure_core::outbox::{Enqueued, Existing, NewMessage};
+use tenure_core::outbox::{Enqueued, NewMessage};
 
-use super::enqueue::{Outbox, Unsent, Values, check, known, text};
+use super::enqueue::{Outbox, Unsent, Values, known};
 use super::statements::ENQUEUE_CHUNK;
+use crate::error::Fault;
 use crate::fence::from_sqlx;
+use crate::rows::{Foreign, OfSqlx, READER};
 use crate::statements::for_sqlx;
 
 impl Outbox {
@@ -45,7 +47,7 @@ impl Outbox {
         transaction: &mut SqliteConnection,
         messages: &[NewMessage],
     ) -> Result<Vec<Enqueued>, EnqueueError> {
-        check(messages, self.limits()).map_err(|unsent| self.unsent(unsent))?;
+        NewMessage::check_all(messages, self.limits())?;
         let inserted = self.insert_all_sqlx(transaction, messages).await;
         inserted.map_err(|unsent| self.unsent(unsent))
     }
@@ -127,24 +129,9 @@ impl Outbox {
     ) -> Result<Enqueued, Unsent> {
         let query = sqlx::query(for_sqlx(&self.statements().existing)).bind(values.id_text.clone());
         let row = query.fetch_one(transaction).await.map_err(from_sqlx)?;
-        Ok(known(values, &read_existing(&row).map_err(from_sqlx)?)?)
+        let existing = READER.existing(&Foreign::compared(OfSqlx(&row))).map_err(Fault::from)?;
+        Ok(known(values, &existing)?)
     }
-}
-
-/// Reads the columns of `outbox_existing.sql`.
-fn read_existing(row: &SqliteRow) -> Result<Existing, sqlx::Error> {
-    let text = |at: usize| row.try_get::<Option<Vec<u8>>, _>(at).map(text);
-    Ok(Existing {
-        source: text(0)?,
-        version: row.try_get(1)?,
-        index: row.try_get(2)?,
-        topic: text(3)?.unwrap_or_default(),
-        kind: text(4)?.unwrap_or_default(),
-        payload: text(5)?,
-        payload_bytes: row.try_get(6)?,
-        content_type: text(7)?,
-        headers: text(8)?,
-    })
 }
 
 /// Runs a statement that has no parameters.

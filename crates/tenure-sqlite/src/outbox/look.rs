@@ -8,6 +8,7 @@ use tenure_core::outbox::{
     SOURCE_MAX_BYTES, Sequence, Stored, TOPIC_MAX_BYTES, TYPE_MAX_BYTES, UnorderedLook,
 };
 use tenure_core::time::StoreTime;
+use tenure_sql::counted;
 
 use super::part;
 use super::text::{Bytes, Texts};
@@ -231,8 +232,8 @@ pub(super) fn stored(row: &Row<'_>) -> Result<Option<Stored>, Fault> {
         headers: texts.cut(12, HEADERS_MAX_BYTES)?,
         created_at: StoreTime::from_micros(row.get(13)?),
         due_at: StoreTime::from_micros(due_at),
-        attempts: count(row.get(3)?),
-        forgiven: count(row.get(4)?),
+        attempts: counted(row.get(3)?),
+        forgiven: counted(row.get(4)?),
     };
     stored.body = found(row, &mut texts)?;
     // A source that is not UTF-8 has no name that the relay could say, so it orders nothing.
@@ -257,8 +258,4 @@ fn found(row: &Row<'_>, texts: &mut Texts<'_, '_>) -> Result<Found, Fault> {
         }
         (false, false) => Found::Unclear(Found::NEITHER),
     })
-}
-
-pub(super) fn count(number: i64) -> u32 {
-    u32::try_from(number).unwrap_or(if number < 0 { 0 } else { u32::MAX })
 }

@@ -6,6 +6,7 @@ use rusqlite::{CachedStatement, params};
 use tenure_core::id::NodeName;
 use tenure_core::lease::{Fence, FenceCheck, decide};
 use tenure_core::outbox::{Next, Outcome, Recorded, RowId};
+use tenure_sql::micros;
 
 use crate::error::Fault;
 use crate::writing::{Writing, read_lease};
@@ -84,8 +85,7 @@ impl<'a> Recording<'a> {
 
     fn again(&self, id: RowId, before: u32, after: Duration) -> Result<bool, Fault> {
         let mut statement = self.prepare(&self.writing.statements.outbox.pending_again)?;
-        let after = i64::try_from(after.as_micros()).unwrap_or(i64::MAX);
-        Ok(statement.execute(params![id.0, before, self.now.saturating_add(after)])? == 1)
+        Ok(statement.execute(params![id.0, before, self.now.saturating_add(micros(after))])? == 1)
     }
 
     fn dead(&mut self, outcome: &Outcome, before: u32, halt: bool) -> Result<bool, Fault> {
@@ -103,11 +103,10 @@ impl<'a> Recording<'a> {
     }
 
     fn add_attempt(&mut self, outcome: &Outcome) -> Result<(), Fault> {
-        let took_us = i64::try_from(outcome.took.as_micros()).unwrap_or(i64::MAX);
         self.attempt.raw_bind_parameter(1, outcome.id.0)?;
         self.attempt.raw_bind_parameter(2, outcome.attempt)?;
         self.attempt.raw_bind_parameter(4, outcome.kind.as_str())?;
-        self.attempt.raw_bind_parameter(5, took_us)?;
+        self.attempt.raw_bind_parameter(5, micros(outcome.took))?;
         self.attempt.raw_bind_parameter(8, outcome.reason.as_deref())?;
         self.attempt.raw_execute()?;
         Ok(())

@@ -1,6 +1,7 @@
 //! The statements of the outbox and of the inbox.
 
 use tenure_core::naming::Naming;
+use tenure_core::outbox::INLINE_MAX_BYTES;
 
 /// How many parameters one message has in `outbox_enqueue.sql`.
 pub(crate) const ENQUEUE_PARAMETERS: usize = 12;
@@ -45,7 +46,8 @@ pub(crate) struct OutboxStatements {
     pub(crate) list: String,
     pub(crate) list_pending: String,
     pub(crate) list_dead: String,
-    pub(crate) content: String,
+    /// The same as `list`, with all that a message says.
+    pub(crate) show: String,
     pub(crate) stats_pending: String,
     pub(crate) stats_dead: String,
     pub(crate) stats_total: String,
@@ -63,8 +65,13 @@ impl OutboxStatements {
     /// The statements for tables of these names.
     pub(crate) fn new(naming: &Naming) -> Self {
         let fill = |template: &str| naming.fill(template);
-        let pending = |rest: &str| fill(&format!("{}{rest}", include_str!("../../sql/pending_columns.sql")));
-        let listed = |rest: &str| fill(&format!("{}{rest}", include_str!("../../sql/outbox_columns.sql")));
+        let inline_max = INLINE_MAX_BYTES.to_string();
+        let pending = include_str!("../../sql/pending_columns.sql").replace("{inline_max}", &inline_max);
+        let pending = |rest: &str| fill(&format!("{pending}{rest}"));
+        let columns = |more: &str| include_str!("../../sql/outbox_columns.sql").replace("{more}", more);
+        let listed = |rest: &str| fill(&format!("{}{rest}", columns("")));
+        let content = ", o.content_type, o.headers, o.payload, o.payload_bytes";
+        let shown = |rest: &str| fill(&format!("{}{rest}", columns(content)));
         let enqueue = fill(include_str!("../../sql/outbox_enqueue.sql"));
         Self {
             enqueue_chunk: chunk(&enqueue),
@@ -100,7 +107,7 @@ impl OutboxStatements {
             list: listed(include_str!("../../sql/outbox_list.sql")),
             list_pending: listed(include_str!("../../sql/outbox_list_pending.sql")),
             list_dead: listed(include_str!("../../sql/outbox_list_dead.sql")),
-            content: fill(include_str!("../../sql/outbox_content.sql")),
+            show: shown(include_str!("../../sql/outbox_list.sql")),
             stats_pending: fill(include_str!("../../sql/stats_pending.sql")),
             stats_dead: fill(include_str!("../../sql/stats_dead.sql")),
             stats_total: fill(include_str!("../../sql/stats_total.sql")),

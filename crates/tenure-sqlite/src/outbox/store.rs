@@ -17,7 +17,7 @@ use crate::store::SqliteStore;
 #[async_trait]
 impl OutboxStore for SqliteStore {
     async fn enqueue(&self, messages: &[NewMessage], limits: &Limits) -> Result<Vec<Enqueued>, EnqueueError> {
-        enqueue::check(messages, limits).map_err(|unsent| unsent.at(self.label()))?;
+        NewMessage::check_all(messages, limits)?;
         let messages = messages.to_vec();
         let enqueued = self
             .run(move |database| {

@@ -7,6 +7,7 @@ use rusqlite::params;
 use tenure_core::lease::Fence;
 use tenure_core::outbox::{Retention, State, Swept};
 use tenure_core::time::StoreTime;
+use tenure_sql::micros;
 
 use super::record::in_office;
 use crate::error::Fault;
@@ -118,8 +119,4 @@ fn limit(retention: &Retention) -> u32 {
 
 fn is_over(since: i64, keep: Duration, now: StoreTime) -> bool {
     since.saturating_add(micros(keep)) <= now.as_micros()
-}
-
-fn micros(span: Duration) -> i64 {
-    i64::try_from(span.as_micros()).unwrap_or(i64::MAX)
 }

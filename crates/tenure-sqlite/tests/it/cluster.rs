@@ -298,7 +298,7 @@ async fn damaged_rows_are_reported_and_not_guessed_at() {
         let changed = bed.store.apply(&acknowledge).await.unwrap_err();
         for error in [read, changed] {
             assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
-            for part in [format!("table {table}"), format!("row {key}"), format!("the column {column}")] {
+            for part in [format!("table {table}"), format!("row {key}"), format!("column {column}")] {
                 assert!(error.to_string().contains(&part), "{part}: {error}");
             }
             assert!(!format!("{error:?}").contains("CANARY"), "{error}");

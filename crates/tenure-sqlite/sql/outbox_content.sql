@@ -1,1 +1,0 @@
-select content_type, headers, payload, payload_bytes from {outbox} where id = ?1
