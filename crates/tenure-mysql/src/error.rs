@@ -60,3 +60,20 @@ fn kind(number: u16) -> FaultKind {
 pub(crate) fn unreachable(store: &str, message: impl Into<String>) -> StoreError {
     StoreError::Unreachable { store: store.to_owned(), message: message.into() }
 }
+
+/// The server cannot be written to, and so nothing that is locked there means anything.
+pub(crate) fn read_only(store: &str) -> StoreError {
+    let message = "read_only is on: it is a replica, or was set so; connect to the primary".into();
+    StoreError::ReadOnly { store: store.to_owned(), message }
+}
+
+/// Sessions are not real here.
+pub(crate) fn pooled(store: &str, what: &str) -> StoreError {
+    StoreError::Pooled {
+        store: store.to_owned(),
+        what: what.to_owned(),
+        instead: "use a lease (a row with a ttl), which works there too, or connect directly to the one server that \
+                  takes writes"
+            .into(),
+    }
+}

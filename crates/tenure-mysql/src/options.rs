@@ -184,6 +184,11 @@ impl MySqlOptions {
         )
     }
 
+    /// The connection's own database.
+    pub(crate) fn database(&self) -> &str {
+        self.server.get_database().unwrap_or_default()
+    }
+
     /// The driver's own options.
     pub(crate) fn server(&self) -> MySqlConnectOptions {
         let mode = match self.tls {
