@@ -6,6 +6,7 @@
 //! The driver sets no keepalives on its sockets. What stands in for them: every call has a limit, after which its connection
 //! is given up, and the server ends sessions that are silent.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,7 +45,7 @@ pub(crate) struct Greeting {
 }
 
 /// Opens connections to one server.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Connector {
     server: MySqlConnectOptions,
     handle: Handle,
@@ -53,15 +54,22 @@ pub(crate) struct Connector {
     patience: Duration,
 }
 
+/// The driver's own options would show the password.
+impl fmt::Debug for Connector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connector").field("store", &self.label).finish_non_exhaustive()
+    }
+}
+
 impl Connector {
-    pub(crate) fn new(options: &MySqlOptions, handle: Handle) -> Self {
-        Self {
-            server: options.server().clone().disable_statement_logging(),
+    pub(crate) fn new(options: &MySqlOptions, handle: Handle) -> Result<Self, StoreError> {
+        Ok(Self {
+            server: options.server()?.disable_statement_logging(),
             handle,
             label: options.label().into(),
             limit: options.connect_timeout,
             patience: options.statement_timeout + GRACE,
-        }
+        })
     }
 
     pub(crate) fn handle(&self) -> &Handle {
@@ -206,6 +214,13 @@ mod tests {
             setting("group_replication_single_primary_mode", "ON")
         ]));
         assert!(!has_many_writers(&[]));
+    }
+
+    #[tokio::test]
+    async fn no_debug_text_holds_the_password() {
+        let options = MySqlOptions::from_url("mysql://u:c4nary@h/d").unwrap();
+        let connector = Connector::new(&options, Handle::current()).unwrap();
+        assert!(!format!("{connector:?} {connector:#?}").contains("c4nary"));
     }
 
     #[test]

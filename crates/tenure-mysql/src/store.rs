@@ -40,7 +40,7 @@ impl MySqlStore {
         options.validate()?;
         let runtime = Handle::try_current()
             .map_err(|_| unreachable(&label, "connect was called outside of a tokio runtime"))?;
-        let connector = Connector::new(&options, runtime);
+        let connector = Connector::new(&options, runtime)?;
         let greeting = connector.greet().await?;
         let flavour = greeting.flavour;
         let naming = &options.naming;
