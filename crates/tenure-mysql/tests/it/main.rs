@@ -7,5 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 mod bed;
+mod evidence;
 mod sandbox;
+mod sessions;
 mod suite;
