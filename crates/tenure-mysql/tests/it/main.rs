@@ -7,7 +7,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 mod bed;
+mod connections;
 mod evidence;
+mod links;
+mod proxy;
 mod sandbox;
 mod sessions;
 mod suite;
