@@ -9,8 +9,12 @@
 mod bed;
 mod connections;
 mod evidence;
+mod fences;
 mod links;
 mod proxy;
 mod sandbox;
+mod schema;
+mod secrets;
 mod sessions;
 mod suite;
+mod tls;
