@@ -6,5 +6,15 @@
 // Tests fail by panicking, and say aloud what could not be run.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
+mod bed;
+mod connections;
+mod evidence;
+mod fences;
+mod links;
+mod proxy;
 mod sandbox;
+mod schema;
+mod secrets;
+mod sessions;
 mod suite;
+mod tls;
