@@ -34,6 +34,7 @@ mod row;
 mod schema;
 mod statements;
 mod store;
+mod stub;
 mod template;
 mod value;
 mod work;
