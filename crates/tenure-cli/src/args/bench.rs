@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 /// Measure how fast one relay drains a backlog to a sink that does nothing
 ///
 /// Beside it, in turns, the plainest loop is measured that reads the same rows in order, deletes them and notes one
-/// attempt for each, without delivering: the ceiling. Everything happens in a schema or file of its own.
+/// attempt for each, without delivering: the ceiling. Everything happens in a schema, a database or a file of its own.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tenure bench drain --db postgres://app@127.0.0.1/app --json")]
 pub(crate) struct DrainArgs {

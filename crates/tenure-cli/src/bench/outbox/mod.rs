@@ -1,6 +1,6 @@
 //! `tenure bench drain|enqueue|latency|parked`: the outbox, measured against the plainest loop that does the same.
 //!
-//! Everything happens in a schema (Postgres) or a file (SQLite) of its own, made for the run and removed afterwards, with
+//! Everything happens in a schema (Postgres), a database (MySQL) or a file (SQLite) of its own, made for the run and removed afterwards, with
 //! the database's own settings of durability.
 
 pub(crate) mod drain;

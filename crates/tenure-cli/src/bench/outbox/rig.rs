@@ -83,6 +83,8 @@ pub(in crate::bench) async fn rig(global: &Global) -> Result<Box<dyn Rig>, Failu
     match url.split(':').next() {
         Some("postgres" | "postgresql") => Ok(Box::new(PostgresRig::new(url).await?)),
         Some("sqlite") => Ok(Box::new(SqliteRig::new(url).await?)),
-        _ => Err(Failure::Usage("this is measured on sqlite: and postgres: databases".into())),
+        _ => Err(Failure::Usage(
+            "this is measured on sqlite:, postgres:, mysql: and mariadb: databases".into(),
+        )),
     }
 }
