@@ -36,8 +36,10 @@ mod rows;
 mod session;
 mod statements;
 mod store;
+mod stub;
 
 pub use fence::Fencing;
 pub use options::{MySqlOptions, TlsMode};
 pub use statements::migrations;
 pub use store::MySqlStore;
+pub use stub::Outbox;
