@@ -15,7 +15,7 @@ pub(crate) fn without_passwords(text: &str) -> Cow<'_, str> {
     if !text.contains("//") && named(text).is_none() {
         return Cow::Borrowed(text);
     }
-    text.split_inclusive('\n').map(|line| hide_parameters(&hide_userinfo(line))).collect()
+    text.split_inclusive('\n').map(|line| hide_userinfo(&hide_parameters(line))).collect()
 }
 
 /// Where the first value of a password begins.

@@ -7,6 +7,7 @@ pub(crate) mod drain;
 pub(crate) mod enqueue;
 pub(crate) mod latency;
 pub(in crate::bench) mod measure;
+mod mysql;
 pub(crate) mod parked;
 mod postgres;
 pub(in crate::bench) mod receiver;
