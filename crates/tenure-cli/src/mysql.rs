@@ -2,6 +2,7 @@
 
 use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
 use sqlx::{ConnectOptions as _, MySqlConnection};
+use tenure::mysql::{MySqlOptions, TlsMode};
 
 use crate::output::Failure;
 
@@ -10,21 +11,23 @@ pub(crate) fn is_named_by(url: &str) -> bool {
     matches!(url.split(':').next(), Some("mysql" | "mariadb"))
 }
 
-/// How the server is reached. Without TLS unless the URL asks for it, as Tenure has it on the same machine.
+/// How the server is reached: as Tenure reaches it.
 pub(crate) fn options(url: &str) -> Result<MySqlConnectOptions, Failure> {
-    // What is wrong with it was told when Tenure read it. The driver's own words may repeat a password.
+    // Tenure says what is wrong with a URL. The driver's own words may repeat a password.
+    let tenures = MySqlOptions::from_url(url)?;
     let unusable = || Failure::Usage("the MySQL URL cannot be read".into());
-    let mut parsed = url::Url::parse(url).map_err(|_| unusable())?;
-    let asks_for_tls = parsed.query_pairs().any(|(key, _)| matches!(&*key, "ssl-mode" | "sslmode"));
-    if parsed.scheme() == "mariadb" {
-        parsed = url::Url::parse(&url.replacen("mariadb", "mysql", 1)).map_err(|_| unusable())?;
+    let parsed = url::Url::parse(url).map_err(|_| unusable())?;
+    let mut options = MySqlConnectOptions::from_url(&parsed).map_err(|_| unusable())?;
+    if let (None, Ok(password)) = (parsed.password(), std::env::var("MYSQL_PWD")) {
+        options = options.password(&password);
     }
-    let options = MySqlConnectOptions::from_url(&parsed).map_err(|_| unusable())?;
-    Ok(match asks_for_tls {
-        true => options,
-        false => options.ssl_mode(MySqlSslMode::Disabled),
-    }
-    .disable_statement_logging())
+    let mode = match tenures.tls {
+        TlsMode::Disabled => MySqlSslMode::Disabled,
+        TlsMode::Preferred => MySqlSslMode::Preferred,
+        TlsMode::Required => MySqlSslMode::Required,
+        TlsMode::VerifyIdentity => MySqlSslMode::VerifyIdentity,
+    };
+    Ok(options.ssl_mode(mode).disable_statement_logging())
 }
 
 /// Opens one.

@@ -58,7 +58,7 @@ impl Place {
         match self {
             Self::Server { url, upstream } => {
                 let proxy = Proxy::start(upstream.clone()).await?;
-                Ok(Meter { url: proxy.url(url)?, count: Count::Wire(proxy) })
+                Ok(Meter { url: proxy.plain_url(url)?, count: Count::Wire(proxy) })
             }
             Self::File(_) | Self::Given(_) => {
                 Ok(Meter { url: self.url().to_owned(), count: Count::Log(Arc::default()) })

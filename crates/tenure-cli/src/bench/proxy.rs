@@ -50,6 +50,16 @@ impl Proxy {
         Ok(url.into())
     }
 
+    /// The same without encryption unless the URL asks for it: what is encrypted cannot be counted. A server of MySQL takes
+    /// a password that way as long as it remembers it, from an earlier connection.
+    pub(super) fn plain_url(&self, url: &str) -> Result<String, Failure> {
+        let url = self.url(url)?;
+        let asks = url.contains("ssl-mode=") || url.contains("sslmode=");
+        let more = if url.contains('?') { '&' } else { '?' };
+        let mysql = crate::mysql::is_named_by(&url);
+        Ok(if mysql && !asks { format!("{url}{more}ssl-mode=DISABLED") } else { url })
+    }
+
     /// Drops every byte from now on.
     pub(super) fn cut(&self) {
         self.wire.cut.store(true, Ordering::SeqCst);

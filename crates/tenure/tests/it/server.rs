@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 
 use tempfile::TempDir;
-use tenure::core::naming::{Identifier, Naming, TABLES};
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+use tenure::core::naming::TABLES;
+use tenure::core::naming::{Identifier, Naming};
 use tenure::{Database, OpenOptions};
 
 /// One database for one test.
@@ -37,25 +39,35 @@ impl Place {
 
     /// Leaves nothing behind on a server that belongs to someone else.
     pub(crate) async fn clean(&self) {
-        let drop = |quotes| {
-            let tables: Vec<_> = TABLES.iter().map(|table| self.naming.table_quoted(table, quotes)).collect();
-            format!("drop table if exists {} cascade", tables.join(", "))
-        };
         match self.url.split(':').next() {
             #[cfg(feature = "postgres")]
             Some("postgres" | "postgresql") => {
                 use sqlx::{AssertSqlSafe, Connection as _};
                 let mut connection = sqlx::PgConnection::connect(&self.url).await.unwrap();
-                sqlx::raw_sql(AssertSqlSafe(drop(('"', '"')))).execute(&mut connection).await.unwrap();
+                sqlx::raw_sql(AssertSqlSafe(self.drop_tables(('"', '"'))))
+                    .execute(&mut connection)
+                    .await
+                    .unwrap();
             }
             #[cfg(feature = "mysql")]
             Some("mysql" | "mariadb") => {
                 use sqlx::{AssertSqlSafe, Connection as _};
                 let mut connection = sqlx::MySqlConnection::connect(&self.url).await.unwrap();
-                sqlx::raw_sql(AssertSqlSafe(drop(('`', '`')))).execute(&mut connection).await.unwrap();
+                sqlx::raw_sql(AssertSqlSafe(self.drop_tables(('`', '`'))))
+                    .execute(&mut connection)
+                    .await
+                    .unwrap();
             }
-            _ => std::mem::drop(drop),
+            _ => {}
         }
+    }
+}
+
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+impl Place {
+    fn drop_tables(&self, quotes: (char, char)) -> String {
+        let tables: Vec<_> = TABLES.iter().map(|table| self.naming.table_quoted(table, quotes)).collect();
+        format!("drop table if exists {} cascade", tables.join(", "))
     }
 }
 

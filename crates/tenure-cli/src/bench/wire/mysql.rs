@@ -9,8 +9,8 @@ const QUERY: u8 = 0x03;
 const PING: u8 = 0x0e;
 /// What was prepared is run.
 const EXECUTE: u8 = 0x17;
-/// Only the session of a holder's presence says this.
-const PRESENCE: &[u8] = b"get_lock(";
+/// The session of a holder's presence says this of itself, before all else.
+const PRESENCE: &[u8] = b"@tenure = 'presence'";
 
 /// Counts them in the stream from client to server.
 #[derive(Default)]
@@ -104,7 +104,7 @@ mod tests {
     fn only_what_the_presence_session_says_counts_as_pings() {
         let stream = [
             packet(1, b"hello"),
-            query("select GET_LOCK('x', 0)"),
+            query("SET SESSION wait_timeout = 2, @tenure = 'presence'; SELECT CONNECTION_ID()"),
             query("select 1; select 2"),
             packet(0, &[PING]),
         ];
