@@ -1,22 +1,27 @@
 //! Opening connections.
 //!
-//! The socket always lives on the runtime on which the store was opened, whichever runtime a call comes from: a connection
-//! must not die with a short-lived runtime of a caller.
+//! The socket lives on the runtime on which the store was opened, whichever runtime a call comes from: a connection must not
+//! die with a short-lived runtime of a caller. Only when that runtime has ended is a caller's own used.
+//!
+//! The driver sets no keepalives on its sockets. What stands in for them: every call has a limit, after which its connection
+//! is given up, and the server ends sessions that are silent.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
 use sqlx::{ConnectOptions as _, Connection as _};
 use tenure_core::StoreError;
-use tenure_sql::{Call, Columns as _, Session as _};
+use tenure_sql::{Columns as _, Fault, Row};
 use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
-use crate::error::{fault, unreachable};
+use crate::error::{fault, read_only, unreachable};
 use crate::options::MySqlOptions;
 use crate::session::Link;
-use crate::statements::{GREETING, Limits};
+use crate::statements::{self, GREETING, Limits};
 
 /// How much longer than the server's own limit we wait for an answer.
 const GRACE: Duration = Duration::from_secs(2);
@@ -28,8 +33,19 @@ pub(crate) enum Flavour {
     MariaDb,
 }
 
+/// What the server has said of itself.
+#[derive(Debug)]
+pub(crate) struct Greeting {
+    pub(crate) flavour: Flavour,
+    pub(crate) version: String,
+    /// Whether names of databases are told apart by their case.
+    pub(crate) folds_names: bool,
+    /// Whether several servers take writes, each with locks of its own.
+    pub(crate) many_writers: bool,
+}
+
 /// Opens connections to one server.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Connector {
     server: MySqlConnectOptions,
     handle: Handle,
@@ -38,15 +54,22 @@ pub(crate) struct Connector {
     patience: Duration,
 }
 
+/// The driver's own options would show the password.
+impl fmt::Debug for Connector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connector").field("store", &self.label).finish_non_exhaustive()
+    }
+}
+
 impl Connector {
-    pub(crate) fn new(options: &MySqlOptions, handle: Handle) -> Self {
-        Self {
-            server: options.server().clone().disable_statement_logging(),
+    pub(crate) fn new(options: &MySqlOptions, handle: Handle) -> Result<Self, StoreError> {
+        Ok(Self {
+            server: options.server()?.disable_statement_logging(),
             handle,
             label: options.label().into(),
             limit: options.connect_timeout,
             patience: options.statement_timeout + GRACE,
-        }
+        })
     }
 
     pub(crate) fn handle(&self) -> &Handle {
@@ -59,17 +82,26 @@ impl Connector {
 
     /// Opens a connection as the server has it.
     pub(crate) async fn open(&self) -> Result<Link, StoreError> {
-        let server = self.server.clone();
-        let mut task = self.handle.spawn(async move { MySqlConnection::connect_with(&server).await });
-        match timeout(self.limit, &mut task).await {
-            Ok(Ok(Ok(connection))) => Ok(Link::new(connection, self.handle.clone(), self.patience)),
-            Ok(Ok(Err(error))) => Err(fault(&error).into_error(&self.label)),
-            Ok(Err(_)) => Err(unreachable(&self.label, "the runtime of the store has ended")),
-            Err(_) => {
-                task.abort();
-                Err(unreachable(&self.label, format!("no connection within {:?}", self.limit)))
-            }
+        match self.dial(&self.handle).await {
+            Some(opened) => opened,
+            // The runtime of the store has ended.
+            None => match Handle::try_current() {
+                Ok(own) => self.dial(&own).await.unwrap_or_else(|| Err(self.runtime_ended())),
+                Err(_) => Err(self.runtime_ended()),
+            },
         }
+    }
+
+    /// Dials on a runtime; `None` if that has ended.
+    async fn dial(&self, handle: &Handle) -> Option<Result<Link, StoreError>> {
+        let (server, limit) = (self.server.clone(), self.limit);
+        let task = handle.spawn(async move { timeout(limit, MySqlConnection::connect_with(&server)).await });
+        let _stop = StopOnDrop(task.abort_handle());
+        Some(match task.await.ok()? {
+            Ok(Ok(connection)) => Ok(Link::new(connection, handle.clone(), self.patience)),
+            Ok(Err(error)) => Err(fault(&error).into_error(&self.label)),
+            Err(_) => Err(unreachable(&self.label, format!("no connection within {limit:?}"))),
+        })
     }
 
     /// Opens one with our limits and our isolation.
@@ -77,27 +109,124 @@ impl Connector {
         let mut link = self.open().await?;
         match link.texts(limits.session(flavour)).await {
             Ok(_) => Ok(link),
-            Err(fault) => Err(fault.into_error(&self.label)),
+            Err(fault) => Err(self.explain(fault)),
+        }
+    }
+
+    /// Opens one that only holds locks or waits for them. Answers with the number that the server knows it by.
+    ///
+    /// On a replica locks can be had, and mean nothing: no holder's session is with it. The address may lead to one since
+    /// the start, so each of these connections asks.
+    pub(crate) async fn open_for_locks(
+        &self,
+        role: &'static str,
+        idle: Duration,
+        flavour: Flavour,
+    ) -> Result<(Link, i64), StoreError> {
+        let mut link = self.open().await?;
+        let said = link.row(self.patience, statements::lock_session(role, idle, flavour)).await;
+        let said = said.map_err(|fault| self.explain(fault))?;
+        if is_on(&said, "read_only") {
+            return Err(read_only(&self.label));
+        }
+        match said.number("id") {
+            Ok(Some(id)) => Ok((link, id)),
+            _ => Err(unreachable(&self.label, "the server did not number a session")),
         }
     }
 
     /// Asks the server what it is, and whether it can be written to.
-    pub(crate) async fn greet(&self) -> Result<(Flavour, String), StoreError> {
+    pub(crate) async fn greet(&self) -> Result<Greeting, StoreError> {
         let mut link = self.open().await?;
-        let answer = link.run(&Call::new(GREETING, [])).await;
-        link.close();
-        let answer = answer.map_err(|fault| fault.into_error(&self.label))?;
-        let row = answer
-            .rows
-            .first()
-            .ok_or_else(|| unreachable(&self.label, "the server did not say what it is"))?;
-        let version = row.text("version").ok().flatten().unwrap_or_default();
-        let read_only = row.number("read_only").ok().flatten().unwrap_or_default() != 0;
-        if read_only {
-            let message = "read_only is on: it is a replica, or was set so; connect to the primary".into();
-            return Err(StoreError::ReadOnly { store: self.label.to_string(), message });
+        let answers = link.texts(GREETING.into()).await.map_err(|fault| self.explain(fault))?;
+        link.close().await;
+        let [hello, settings] = answers.as_slice() else {
+            return Err(unreachable(&self.label, "the server did not say what it is"));
+        };
+        let row = hello.rows.first();
+        let row = row.ok_or_else(|| unreachable(&self.label, "the server did not say what it is"))?;
+        if is_on(row, "read_only") {
+            return Err(read_only(&self.label));
         }
+        let version = row.text("version").ok().flatten().unwrap_or_default();
         let maria = version.to_ascii_lowercase().contains("mariadb");
-        Ok((if maria { Flavour::MariaDb } else { Flavour::MySql }, version))
+        Ok(Greeting {
+            flavour: if maria { Flavour::MariaDb } else { Flavour::MySql },
+            version,
+            folds_names: row.number("folds").ok().flatten().unwrap_or_default() != 0,
+            many_writers: has_many_writers(&settings.rows),
+        })
+    }
+
+    fn explain(&self, fault: Fault) -> StoreError {
+        fault.into_error(&self.label)
+    }
+
+    fn runtime_ended(&self) -> StoreError {
+        unreachable(&self.label, "the runtime of the store has ended")
+    }
+}
+
+/// Ends a task that nobody waits for any more.
+struct StopOnDrop(AbortHandle);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Whether a setting is on: a number, or a word.
+fn is_on(row: &Row, column: &str) -> bool {
+    let text = row.text(column).ok().flatten().unwrap_or_default();
+    !matches!(text.to_ascii_uppercase().as_str(), "" | "0" | "OFF")
+}
+
+/// Whether the server is one of several that take writes: Galera, or group replication without a single primary.
+fn has_many_writers(settings: &[Row]) -> bool {
+    settings.iter().any(|row| {
+        let name = row.text("Variable_name").ok().flatten().unwrap_or_default().to_ascii_lowercase();
+        match name.as_str() {
+            "wsrep_on" => is_on(row, "Value"),
+            "group_replication_single_primary_mode" => !is_on(row, "Value"),
+            _ => false,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_sql::Cell;
+
+    use super::*;
+
+    fn setting(name: &str, value: &str) -> Row {
+        let names: Arc<[String]> = ["Variable_name".to_owned(), "Value".to_owned()].into();
+        Row::new(names, vec![Cell::Text(name.to_owned()), Cell::Text(value.to_owned())])
+    }
+
+    #[test]
+    fn clusters_of_many_writers_are_known() {
+        assert!(has_many_writers(&[setting("wsrep_on", "ON")]));
+        assert!(has_many_writers(&[setting("group_replication_single_primary_mode", "OFF")]));
+        assert!(!has_many_writers(&[
+            setting("wsrep_on", "OFF"),
+            setting("group_replication_single_primary_mode", "ON")
+        ]));
+        assert!(!has_many_writers(&[]));
+    }
+
+    #[tokio::test]
+    async fn no_debug_text_holds_the_password() {
+        let options = MySqlOptions::from_url("mysql://u:c4nary@h/d").unwrap();
+        let connector = Connector::new(&options, Handle::current()).unwrap();
+        assert!(!format!("{connector:?} {connector:#?}").contains("c4nary"));
+    }
+
+    #[test]
+    fn a_setting_is_on_by_number_and_by_word() {
+        for (value, on) in [("ON", true), ("1", true), ("NO_LOCK", true), ("OFF", false), ("0", false)] {
+            assert_eq!(is_on(&setting("read_only", value), "Value"), on, "{value}");
+        }
     }
 }

@@ -14,13 +14,22 @@ pub(crate) fn fault(error: &sqlx::Error) -> Fault {
             Some(db) => Fault::new(kind(db.number()), format!("{} (error {})", words(db), db.number())),
             None => Fault::new(FaultKind::Other, db.message().to_owned()),
         },
+        // What TLS has against the other side comes as this, and stays so.
+        sqlx::Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+            Fault::new(FaultKind::Refused, format!("TLS: {error}"))
+        }
         sqlx::Error::Io(error) => Fault::new(FaultKind::Gone, error.to_string()),
         sqlx::Error::Tls(error) => Fault::new(FaultKind::Refused, format!("TLS: {error}")),
+        sqlx::Error::Protocol(what) if what.contains("authentication plugin") => {
+            Fault::new(FaultKind::Refused, format!("the server asks for what the driver cannot do: {what}"))
+        }
         sqlx::Error::Protocol(what) => {
             Fault::new(FaultKind::Gone, format!("the server said what no server says: {what}"))
         }
         sqlx::Error::Configuration(_) => {
-            Fault::new(FaultKind::Refused, "the connection's options cannot be used")
+            let message = "the connection's options cannot be used; a password of the kind caching_sha2_password or \
+                           sha256_password wants TLS: use ssl-mode=REQUIRED or VERIFY_IDENTITY";
+            Fault::new(FaultKind::Refused, message)
         }
         _ => Fault::new(FaultKind::Gone, "the connection gave no answer"),
     }
@@ -59,4 +68,21 @@ fn kind(number: u16) -> FaultKind {
 /// The store does not answer.
 pub(crate) fn unreachable(store: &str, message: impl Into<String>) -> StoreError {
     StoreError::Unreachable { store: store.to_owned(), message: message.into() }
+}
+
+/// The server cannot be written to, and so nothing that is locked there means anything.
+pub(crate) fn read_only(store: &str) -> StoreError {
+    let message = "read_only is on: it is a replica, or was set so; connect to the primary".into();
+    StoreError::ReadOnly { store: store.to_owned(), message }
+}
+
+/// Sessions are not real here.
+pub(crate) fn pooled(store: &str, what: &str) -> StoreError {
+    StoreError::Pooled {
+        store: store.to_owned(),
+        what: what.to_owned(),
+        instead: "use a lease (a row with a ttl), which works there too, or connect directly to the one server that \
+                  takes writes"
+            .into(),
+    }
 }

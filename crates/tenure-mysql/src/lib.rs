@@ -21,6 +21,8 @@
 //! | `options` | [`MySqlOptions`] and the URL |
 //! | `store`, `connect`, `pool` | the handle, its connections |
 //! | `session`, `joined` | statements on a connection of ours, and in a transaction of the user's own |
+//! | `presence`, `locks`, `wait` | sessions: a holder's presence, [`MySqlLocks`], and waits for either |
+//! | `probe`, `names` | whether sessions are real, and what their locks are called |
 //! | `fence` | [`Fencing`]: the check in the user's transaction |
 //! | `literal`, `rows`, `error` | between our types and the driver's |
 //! | `statements` | the folder `sql/` |
@@ -30,15 +32,21 @@ mod error;
 mod fence;
 mod joined;
 mod literal;
+mod locks;
+mod names;
 mod options;
 mod pool;
+mod presence;
+mod probe;
 mod rows;
 mod session;
 mod statements;
 mod store;
 mod stub;
+mod wait;
 
 pub use fence::Fencing;
+pub use locks::MySqlLocks;
 pub use options::{MySqlOptions, TlsMode};
 pub use statements::migrations;
 pub use store::MySqlStore;

@@ -35,9 +35,10 @@ pub struct MySqlOptions {
     pub lock_timeout: Duration,
     /// How long a statement may run. 5 s.
     pub statement_timeout: Duration,
-    /// How the connection is protected. `Disabled` for loopback and sockets, `Required` for other hosts.
+    /// How the connection is protected. `Required` for other hosts. For loopback and sockets `Preferred` if there is a
+    /// password, which MySQL takes over a plain connection only while it remembers it, and else `Disabled`.
     pub tls: TlsMode,
-    /// Certificates to trust instead of the system's, as PEM; for [`TlsMode::VerifyIdentity`].
+    /// Certificates to trust beside the system's, as PEM; for [`TlsMode::VerifyIdentity`].
     pub root_certificate: Option<PathBuf>,
     server: MySqlConnectOptions,
 }
@@ -103,11 +104,12 @@ impl MySqlOptions {
             server = server.username(&decoded(url.username()));
         }
         let password = url.password().map(decoded).or_else(|| std::env::var("MYSQL_PWD").ok());
-        if let Some(password) = password {
-            server = server.password(&password);
+        if let Some(password) = &password {
+            server = server.password(password);
         }
         let local = matches!(host, "localhost")
-            || host.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
+            || host.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+            || url.query_pairs().any(|(key, _)| key == "socket");
         let mut options = Self {
             naming: Naming::default(),
             max_connections: 5,
@@ -116,7 +118,11 @@ impl MySqlOptions {
             connect_timeout: Duration::from_secs(5),
             lock_timeout: Duration::from_secs(2),
             statement_timeout: Duration::from_secs(5),
-            tls: if local { TlsMode::Disabled } else { TlsMode::Required },
+            tls: match (local, password.is_some_and(|password| !password.is_empty())) {
+                (true, false) => TlsMode::Disabled,
+                (true, true) => TlsMode::Preferred,
+                (false, _) => TlsMode::Required,
+            },
             root_certificate: None,
             server,
         };
@@ -184,8 +190,13 @@ impl MySqlOptions {
         )
     }
 
-    /// The driver's own options.
-    pub(crate) fn server(&self) -> MySqlConnectOptions {
+    /// The connection's own database.
+    pub(crate) fn database(&self) -> &str {
+        self.server.get_database().unwrap_or_default()
+    }
+
+    /// The driver's own options. Reads the file of certificates, if there is one.
+    pub(crate) fn server(&self) -> Result<MySqlConnectOptions, StoreError> {
         let mode = match self.tls {
             TlsMode::Disabled => MySqlSslMode::Disabled,
             TlsMode::Preferred => MySqlSslMode::Preferred,
@@ -193,9 +204,10 @@ impl MySqlOptions {
             TlsMode::VerifyIdentity => MySqlSslMode::VerifyIdentity,
         };
         let server = self.server.clone().ssl_mode(mode);
-        match &self.root_certificate {
-            Some(file) => server.ssl_ca(file),
-            None => server,
+        match self.root_certificate.as_ref().map(std::fs::read) {
+            None => Ok(server),
+            Some(Ok(pem)) => Ok(server.ssl_ca_from_pem(pem)),
+            Some(Err(error)) => refuse(format!("the file of root certificates cannot be read: {error}")),
         }
     }
 }
@@ -228,5 +240,87 @@ impl fmt::Debug for MySqlOptions {
             .field("tls", &self.tls)
             .field("root_certificate", &self.root_certificate)
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CANARY: &str = "c4nary";
+
+    #[test]
+    fn the_url_is_read_and_tls_is_on_for_other_hosts() {
+        let options = MySqlOptions::from_url("mariadb://u%2Bv:p%40s+s@db.example:6000/a%20b").unwrap();
+        assert_eq!(
+            (options.label().as_str(), options.tls),
+            ("mysql://db.example:6000/a b", TlsMode::Required)
+        );
+        assert_eq!(options.server.get_username(), "u+v");
+        assert!(format!("{:?}", options.server).contains("p@s+s"), "a `+` of a password is a `+`");
+        assert_eq!(options.database(), "a b");
+        let tls = |url: &str| MySqlOptions::from_url(url).unwrap().tls;
+        for local in ["localhost", "127.0.0.1", "[::1]"] {
+            assert_eq!(tls(&format!("mysql://u@{local}/app")), TlsMode::Disabled, "{local}");
+            assert_eq!(tls(&format!("mysql://u:p@{local}/app")), TlsMode::Preferred, "{local}");
+        }
+        assert_eq!(tls("mysql://u@db.example/app?socket=/run/s"), TlsMode::Disabled);
+        let full = MySqlOptions::from_url("mysql://h/d?ssl-mode=verify-identity&ssl-ca=/r.pem").unwrap();
+        assert_eq!((full.tls, full.root_certificate), (TlsMode::VerifyIdentity, Some("/r.pem".into())));
+        let advice = MySqlOptions::from_url("mysql://h/d?ssl-mode=VERIFY_CA").unwrap_err().to_string();
+        assert!(advice.contains("VERIFY_IDENTITY"), "{advice}");
+    }
+
+    #[test]
+    fn the_connect_timeout_of_the_url_counts() {
+        let timeout = |url: &str| MySqlOptions::from_url(url).map(|options| options.connect_timeout);
+        assert_eq!(timeout("mysql://h/d").unwrap(), Duration::from_secs(5));
+        assert_eq!(timeout("mysql://h/d?connect_timeout=9").unwrap(), Duration::from_secs(9));
+        for bad in ["0", "-1", "1.5", "x", ""] {
+            assert!(timeout(&format!("mysql://h/d?connect_timeout={bad}")).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn no_refusal_and_no_debug_text_repeats_the_password() {
+        let bad = [
+            "mysql://u:c4nary@h:port/d",
+            "mysql://u:x@c4nary@h/",
+            "mysql://u:1?c4nary@h/d",
+            "mysql://u:1?c4nary=1@h/d",
+            "mysql://u:1/c4nary@h/d",
+            "mysql://u:1#c4nary@h/d",
+            "mysql://u:c4nary@h/d?ssl-mode=c4nary",
+            "mysql://u:c4nary@h/d?nonsense=1",
+            "mysql://u:c4nary@h/d?connect_timeout=c4nary",
+            "mysql://u:c4nary@/d",
+            "mysql://u:c4nary@h",
+            "postgres://u:c4nary@h/d",
+            "c4nary",
+        ];
+        for url in bad {
+            let error = MySqlOptions::from_url(url).expect_err(url);
+            assert!(!format!("{error} {error:?}").contains(CANARY), "{url}: {error}");
+        }
+        let good = MySqlOptions::from_url("mysql://u:c4nary@h/d").unwrap();
+        assert!(!format!("{good:?} {good:#?} {}", good.label()).contains(CANARY));
+        let mut missing = good.clone();
+        missing.root_certificate = Some("/no/such/file".into());
+        assert!(matches!(missing.server(), Err(StoreError::Refused { .. })));
+    }
+
+    #[test]
+    fn settings_that_do_not_fit_together_are_refused() {
+        let with = |change: fn(&mut MySqlOptions)| {
+            let mut options = MySqlOptions::from_url("mysql://h/d").unwrap();
+            change(&mut options);
+            options.validate()
+        };
+        assert!(with(|_| ()).is_ok());
+        assert!(with(|options| options.max_connections = 0).is_err());
+        assert!(with(|options| options.max_outbox_connections = 1001).is_err());
+        assert!(with(|options| options.max_watches = 1001).is_err());
+        assert!(with(|options| options.lock_timeout = options.statement_timeout).is_err());
+        assert!(with(|options| options.connect_timeout = Duration::ZERO).is_err());
     }
 }

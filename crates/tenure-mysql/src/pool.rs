@@ -4,9 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tenure_core::StoreError;
-use tenure_sql::Turn;
+use tenure_sql::{FaultKind, Turn};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
 
 use crate::connect::{Connector, Flavour};
 use crate::options::MySqlOptions;
@@ -16,22 +15,36 @@ use crate::statements::Limits;
 /// From so many connections on, one is kept for looks at a cluster.
 const GLANCE_FROM: u32 = 5;
 /// A connection that was used a moment ago is not asked whether it lives.
-const FRESH: Duration = Duration::from_secs(3);
+const FRESH: Duration = Duration::from_millis(200);
+/// How long an idle connection may take to show that it lives.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
 /// The connections of a store. Those of heartbeats, looks and work are shared; there are fewer turns for work than
-/// connections, so that a heartbeat always finds one. Outbox and events have connections of their own.
+/// connections, so that a heartbeat finds one. Outbox and events have connections of their own.
+///
+/// ```text
+///   heartbeat ──────────────┐
+///   look ──── glance (1) ───┼─▶ all (max_connections) ─▶ an idle connection, or a new one
+///   work ──── work (−1, −2) ┘
+///   traffic ─────────────────▶ traffic (max_outbox_connections) ─▶ the same
+/// ```
 #[derive(Debug)]
 pub(crate) struct Pool {
     connector: Connector,
     limits: Limits,
     flavour: Flavour,
     patience: Duration,
+    all: Arc<Semaphore>,
     work: Arc<Semaphore>,
     glance: Option<Arc<Semaphore>>,
     traffic: Arc<Semaphore>,
     idle: Mutex<Vec<(Link, Instant)>>,
-    idle_max: usize,
 }
+
+/// What a connection is used under. Given back when the last that uses it has ended, be it a call that nobody waits for any
+/// more: there are never more connections than turns.
+#[derive(Debug)]
+pub(crate) struct Turns(#[allow(dead_code)] Vec<OwnedSemaphorePermit>);
 
 impl Pool {
     pub(crate) fn new(options: &MySqlOptions, connector: Connector, flavour: Flavour) -> Self {
@@ -44,11 +57,11 @@ impl Pool {
             limits: Limits { lock: options.lock_timeout, statement: options.statement_timeout },
             flavour,
             patience: options.statement_timeout,
+            all: Arc::new(Semaphore::new(options.max_connections as usize)),
             work: Arc::new(Semaphore::new(turns)),
             glance: glances.then(|| Arc::new(Semaphore::new(1))),
             traffic: Arc::new(Semaphore::new(options.max_outbox_connections as usize)),
             idle: Mutex::default(),
-            idle_max: (options.max_connections + options.max_outbox_connections) as usize,
         }
     }
 
@@ -56,44 +69,78 @@ impl Pool {
         &self.connector
     }
 
-    /// A connection that is ready for work, and the turn that goes with it.
-    pub(crate) async fn get(&self, turn: Turn) -> Result<(Link, Option<OwnedSemaphorePermit>), StoreError> {
-        let permit = match turn {
-            Turn::Heartbeat => None,
-            Turn::Glance => Some(self.wait(self.glance.as_ref().unwrap_or(&self.work)).await?),
-            Turn::Work => Some(self.wait(&self.work).await?),
-            Turn::Traffic => Some(self.wait(&self.traffic).await?),
+    /// A connection that is ready for work, under a turn.
+    pub(crate) async fn get(&self, turn: Turn) -> Result<Link, StoreError> {
+        let turns: &[&Arc<Semaphore>] = match turn {
+            Turn::Heartbeat => &[&self.all],
+            Turn::Glance => &[self.glance.as_ref().unwrap_or(&self.work), &self.all],
+            Turn::Work => &[&self.work, &self.all],
+            Turn::Traffic => &[&self.traffic],
         };
+        let turns = Arc::new(self.wait(turns).await?);
+        let mut link = match self.idle_link().await {
+            Some(link) => link,
+            None => self.connector.open_for_work(&self.limits, self.flavour).await?,
+        };
+        link.under(Some(turns));
+        Ok(link)
+    }
+
+    /// One that was used before, and lives.
+    async fn idle_link(&self) -> Option<Link> {
         while let Some((mut link, used)) = self.pop() {
-            if used.elapsed() < FRESH || link.ping().await.is_ok() {
-                return Ok((link, permit));
+            if used.elapsed() < FRESH {
+                return Some(link);
+            }
+            // The server has ended it by now, or is about to.
+            if used.elapsed() + SIGN_OF_LIFE >= self.limits.idle() {
+                continue;
+            }
+            match link.ping(SIGN_OF_LIFE).await {
+                Ok(()) => return Some(link),
+                // Its server went away or is silent, and so the others are as well: asking each would take as long again.
+                Err(fault) if fault.kind == FaultKind::Gone => self.forget(),
+                Err(_) => {}
             }
         }
-        Ok((self.connector.open_for_work(&self.limits, self.flavour).await?, permit))
+        None
     }
 
     /// Takes a connection back on which nothing is under way.
-    pub(crate) fn put(&self, link: Link) {
+    pub(crate) fn put(&self, mut link: Link) {
         if link.is_broken() {
-            return;
+            return self.forget();
         }
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < self.idle_max {
-            idle.push((link, Instant::now()));
-        }
+        link.under(None);
+        self.idle().push((link, Instant::now()));
+    }
+
+    /// Forgets all that are idle: one was found broken, and what broke it (a restart, a cut) has broken the others.
+    pub(crate) fn forget(&self) {
+        let idle = std::mem::take(&mut *self.idle());
+        drop(idle);
     }
 
     fn pop(&self) -> Option<(Link, Instant)> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
+        self.idle().pop()
     }
 
-    async fn wait(&self, turns: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, StoreError> {
-        match timeout(self.patience, Arc::clone(turns).acquire_owned()).await {
-            Ok(Ok(permit)) => Ok(permit),
-            _ => {
-                let message = "too many calls wait for the server".into();
-                Err(StoreError::Busy { store: self.connector.label().to_owned(), message })
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<(Link, Instant)>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn wait(&self, queues: &[&Arc<Semaphore>]) -> Result<Turns, StoreError> {
+        let until = tokio::time::Instant::now() + self.patience;
+        let mut turns = Vec::with_capacity(queues.len());
+        for queue in queues {
+            match tokio::time::timeout_at(until, Arc::clone(queue).acquire_owned()).await {
+                Ok(Ok(turn)) => turns.push(turn),
+                _ => {
+                    let message = "too many calls wait for the server".into();
+                    return Err(StoreError::Busy { store: self.connector.label().to_owned(), message });
+                }
             }
         }
+        Ok(Turns(turns))
     }
 }

@@ -1,9 +1,11 @@
 //! Statements on a connection of ours.
 //!
-//! Every call runs in a task that owns the connection. Whoever waits may go away, or lose patience with a server that is
-//! silent: the task then ends with its connection, and never half-way on one that is used again (law 12).
+//! Every call runs in a task that owns the connection. Whoever waits may go away: the task goes on to its end. It loses
+//! patience with a server that is silent by itself, and then ends with its connection, and never half-way on one that is
+//! used again (law 12).
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -12,50 +14,122 @@ use sqlx::mysql::{MySqlConnection, MySqlQueryResult, MySqlRow};
 use sqlx::{AssertSqlSafe, Either, Executor as _};
 use tenure_sql::{Answer, Call, Fault, FaultKind, Row, Session};
 use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 use crate::error::fault;
 use crate::literal::{bound, written};
+use crate::pool::Turns;
 use crate::rows;
 
 /// A value above this is bound and not written into the text, which would double it.
 const WRITTEN_MAX_BYTES: usize = 256 * 1024;
 
+/// How long an orderly end of a connection may take.
+const GOODBYE: Duration = Duration::from_secs(1);
+
 /// A connection with a runtime of its own.
 #[derive(Debug)]
 pub(crate) struct Link {
-    /// `None` once it is broken.
+    /// `None` while a task has it, and once it is broken.
     connection: Option<MySqlConnection>,
     handle: Handle,
     /// How long an answer is waited for before the link counts as dead.
     patience: Duration,
+    /// The turns under which it is used. A task under way keeps them, even if nobody waits for it any more.
+    turns: Option<Arc<Turns>>,
+    cutter: Cutter,
+    /// Whether a call that nobody waits for any more is cut off with its connection. So for what only waits.
+    cut_on_drop: bool,
+}
+
+/// Ends a connection from elsewhere, even while a call on it waits for an answer.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Cutter(Arc<Cut>);
+
+#[derive(Debug, Default)]
+struct Cut {
+    done: AtomicBool,
+    task: Mutex<Option<AbortHandle>>,
+}
+
+impl Cutter {
+    /// The call under way, if there is one, ends with its connection; none begins any more.
+    pub(crate) fn cut(&self) {
+        self.0.done.store(true, Ordering::SeqCst);
+        if let Some(task) = self.task().take() {
+            task.abort();
+        }
+    }
+
+    fn is_cut(&self) -> bool {
+        self.0.done.load(Ordering::SeqCst)
+    }
+
+    fn task(&self) -> std::sync::MutexGuard<'_, Option<AbortHandle>> {
+        self.0.task.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes what is to be ended. One who cuts at the same time has either seen it, or is seen here.
+    fn watch_over(&self, task: AbortHandle) {
+        *self.task() = Some(task);
+        if self.is_cut() {
+            self.cut();
+        }
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        if self.cut_on_drop {
+            self.cutter.cut();
+        }
+    }
 }
 
 impl Link {
     pub(crate) fn new(connection: MySqlConnection, handle: Handle, patience: Duration) -> Self {
-        Self { connection: Some(connection), handle, patience }
+        let (cutter, turns) = (Cutter::default(), None);
+        Self { connection: Some(connection), handle, patience, turns, cutter, cut_on_drop: false }
     }
 
     pub(crate) fn is_broken(&self) -> bool {
-        self.connection.is_none()
+        self.connection.is_none() || self.cutter.is_cut()
     }
 
-    /// The same with another limit to what is waited for.
-    pub(crate) fn with_patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    /// The same, for statements that only wait and change nothing: with the link they are cut off.
+    pub(crate) fn for_waiting(mut self) -> Self {
+        self.cut_on_drop = true;
         self
     }
 
-    /// Closes it in an orderly way, without waiting for that.
-    pub(crate) fn close(mut self) {
+    /// What it is used under, until this is called again.
+    pub(crate) fn under(&mut self, turns: Option<Arc<Turns>>) {
+        self.turns = turns;
+    }
+
+    /// What ends the connection from elsewhere.
+    pub(crate) fn cutter(&self) -> Cutter {
+        self.cutter.clone()
+    }
+
+    /// Ends the connection at once, without a word.
+    pub(crate) fn end(&mut self) {
+        self.cutter.cut();
+        self.connection = None;
+    }
+
+    /// Closes it in an orderly way, and waits for that a little.
+    pub(crate) async fn close(mut self) {
         if let Some(connection) = self.connection.take() {
-            self.handle.spawn(sqlx::Connection::close(connection));
+            let close = async { drop(timeout(GOODBYE, sqlx::Connection::close(connection)).await) };
+            let _ = self.handle.spawn(close).await;
         }
     }
 
     /// Asks for a sign of life.
-    pub(crate) async fn ping(&mut self) -> Result<(), Fault> {
-        self.own(|mut connection| async move {
+    pub(crate) async fn ping(&mut self, limit: Duration) -> Result<(), Fault> {
+        self.own(limit, |mut connection| async move {
             let alive = sqlx::Connection::ping(&mut connection).await;
             (connection, alive.map_err(|error| fault(&error)))
         })
@@ -64,28 +138,52 @@ impl Link {
 
     /// Runs texts as they are.
     pub(crate) async fn texts(&mut self, text: String) -> Result<Vec<Answer>, Fault> {
-        self.own(|mut connection| async move {
+        self.texts_within(self.patience, text).await
+    }
+
+    /// The same with another limit to what is waited for.
+    pub(crate) async fn texts_within(&mut self, limit: Duration, text: String) -> Result<Vec<Answer>, Fault> {
+        self.own(limit, |mut connection| async move {
             let answers = run_text(&mut connection, text).await;
             (connection, answers)
         })
         .await
     }
 
+    /// Runs one text that answers with a row.
+    pub(crate) async fn row(&mut self, limit: Duration, text: String) -> Result<Row, Fault> {
+        let answers = self.texts_within(limit, text).await?;
+        let row = answers.into_iter().find_map(|answer| answer.rows.into_iter().next());
+        row.ok_or_else(|| Fault::new(FaultKind::Gone, "the server answered with no row where there is one"))
+    }
+
     /// Lends the connection to a task, and has it back when the task ends.
-    async fn own<T, F>(&mut self, work: impl FnOnce(MySqlConnection) -> F) -> Result<T, Fault>
+    async fn own<T, F>(
+        &mut self,
+        limit: Duration,
+        work: impl FnOnce(MySqlConnection) -> F,
+    ) -> Result<T, Fault>
     where
         T: Send + 'static,
         F: Future<Output = (MySqlConnection, Result<T, Fault>)> + Send + 'static,
     {
         let broken = || Fault::new(FaultKind::Gone, "the connection is broken");
+        if self.cutter.is_cut() {
+            self.connection = None;
+        }
         let connection = self.connection.take().ok_or_else(broken)?;
-        let mut task = self.handle.spawn(work(connection));
-        let Ok(ended) = timeout(self.patience, &mut task).await else {
-            // The task owns the connection: they end together.
-            task.abort();
-            return Err(Fault::new(FaultKind::Gone, format!("no answer within {:?}", self.patience)));
+        let (work, turns) = (work(connection), self.turns.clone());
+        let task = self.handle.spawn(async move {
+            // What runs into the limit is dropped here with its connection, whoever still waits.
+            let ended = timeout(limit, work).await;
+            drop(turns);
+            ended
+        });
+        self.cutter.watch_over(task.abort_handle());
+        let Ok(ended) = task.await else { return Err(broken()) };
+        let Ok((connection, outcome)) = ended else {
+            return Err(Fault::new(FaultKind::Gone, format!("no answer within {limit:?}")));
         };
-        let (connection, outcome) = ended.map_err(|_| broken())?;
         if !matches!(&outcome, Err(fault) if fault.kind == FaultKind::Gone) {
             self.connection = Some(connection);
         }
@@ -99,7 +197,7 @@ impl Session for Link {
         if call.params.iter().any(|value| value.size() > WRITTEN_MAX_BYTES) {
             let (text, arguments) = bound(call)?;
             return self
-                .own(|mut connection| async move {
+                .own(self.patience, |mut connection| async move {
                     let query = sqlx::query_with(AssertSqlSafe(text), arguments).persistent(false);
                     let answer = gather(connection.fetch_many(query)).await.map(last);
                     (connection, answer)

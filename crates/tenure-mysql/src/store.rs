@@ -2,21 +2,25 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::{Capabilities, Presence};
 use tenure_core::lease::Flag;
-use tenure_sql::{Answer, Call, Driver, Fault, Lent, Session, SqlStore, Turn};
+use tenure_core::naming::Identifier;
+use tenure_sql::{Answer, Call, Columns as _, Driver, Fault, FaultKind, Lent, Session, SqlStore, Turn};
 use tokio::runtime::Handle;
-use tokio::sync::OwnedSemaphorePermit;
 
 use crate::connect::{Connector, Flavour};
 use crate::error::unreachable;
+use crate::names::LockNames;
 use crate::options::MySqlOptions;
 use crate::pool::Pool;
+use crate::presence::Watchers;
+use crate::probe::{self, Found};
 use crate::session::Link;
-use crate::statements::{MIGRATIONS, QUOTES, TEXTS};
+use crate::statements::{self, MIGRATIONS, QUOTES, TEXTS};
 
 /// A database of MySQL or MariaDB. Clones share the connections. It has every contract through
 /// [`MySqlStore::sql`].
@@ -36,18 +40,22 @@ impl MySqlStore {
         options.validate()?;
         let runtime = Handle::try_current()
             .map_err(|_| unreachable(&label, "connect was called outside of a tokio runtime"))?;
-        let connector = Connector::new(&options, runtime);
-        let (flavour, version) = connector.greet().await?;
-        let pool = Arc::new(Pool::new(&options, connector, flavour));
-        let capabilities = Capabilities {
-            store: BACKEND.into(),
-            presence: false,
-            silence: false,
-            fence_in_transaction: true,
-            notes: Vec::new(),
+        let connector = Connector::new(&options, runtime)?;
+        let greeting = connector.greet().await?;
+        let flavour = greeting.flavour;
+        let naming = &options.naming;
+        let database = naming.schema.as_ref().map_or_else(|| options.database(), Identifier::as_str);
+        let names = LockNames::new(database, naming.prefix.as_str(), greeting.folds_names);
+        let found = match greeting.many_writers {
+            true => Found::Pooled,
+            false => probe::sessions(&connector, flavour, &names).await?,
         };
-        tracing::info!(store = %label, %version, presence = capabilities.presence, "connected to MySQL");
-        let driver = Arc::new(MySqlDriver { label, pool, flavour, capabilities });
+        let capabilities = capabilities(found, greeting.many_writers);
+        tracing::info!(store = %label, version = %greeting.version, presence = capabilities.presence,
+            silence = capabilities.silence, notes = ?capabilities.notes, "connected to MySQL");
+        let pool = Arc::new(Pool::new(&options, connector, flavour));
+        let watchers = Watchers::new(options.max_watches as usize);
+        let driver = Arc::new(MySqlDriver { label, pool, flavour, names, capabilities, watchers });
         let sql = SqlStore::new(driver.clone(), &TEXTS, MIGRATIONS, options.naming.clone(), QUOTES);
         Ok(Self { sql, driver })
     }
@@ -56,16 +64,47 @@ impl MySqlStore {
     pub fn sql(&self) -> &SqlStore {
         &self.sql
     }
+
+    pub(crate) fn driver(&self) -> Arc<MySqlDriver> {
+        Arc::clone(&self.driver)
+    }
+}
+
+fn capabilities(found: Found, many_writers: bool) -> Capabilities {
+    let presence = found == Found::Real;
+    let mut notes = Vec::new();
+    if many_writers {
+        notes.push(
+            "several servers take writes here (Galera, or group replication without a single primary), and named locks \
+             are each server's own: there is no presence, so after a crash the ttl decides; session locks are refused. \
+             Locks of rows are each server's own as well: a fence holds only if all programs write to one and the same \
+             server"
+                .to_owned(),
+        );
+    } else if !presence {
+        notes.push(
+            "something between this program and the server shares connections among clients (ProxySQL, a router): \
+             there is no presence, so after a crash the ttl decides; session locks are refused"
+                .to_owned(),
+        );
+    }
+    Capabilities { store: BACKEND.into(), presence, silence: presence, fence_in_transaction: true, notes }
 }
 
 /// What this store calls itself in rows.
 const BACKEND: &str = "mysql";
+
+/// How long a node waits for another to migrate, and how long in one statement.
+const MIGRATION_PATIENCE: Duration = Duration::from_secs(60);
+const MIGRATION_SLICE: Duration = Duration::from_secs(1);
 
 /// MySQL, as the common store sees it.
 pub(crate) struct MySqlDriver {
     pub(crate) label: String,
     pub(crate) pool: Arc<Pool>,
     pub(crate) flavour: Flavour,
+    pub(crate) names: LockNames,
+    pub(crate) watchers: Watchers,
     pub(crate) capabilities: Capabilities,
 }
 
@@ -89,16 +128,16 @@ impl Driver for MySqlDriver {
     }
 
     async fn lend(&self, turn: Turn) -> Result<Box<dyn Lent>, StoreError> {
-        let (link, turn) = self.pool.get(turn).await?;
-        Ok(Box::new(Borrowed { link, pool: Arc::clone(&self.pool), _turn: turn }))
+        let link = self.pool.get(turn).await?;
+        Ok(Box::new(Borrowed { link: Some(link), pool: Arc::clone(&self.pool) }))
     }
 
-    async fn flag_is_down(&self, _session: &mut dyn Session, _flag: &Flag) -> Result<bool, Fault> {
-        Ok(false)
+    async fn flag_is_down(&self, session: &mut dyn Session, flag: &Flag) -> Result<bool, Fault> {
+        self.look_at(session, flag).await
     }
 
     fn presence(&self) -> Option<&dyn Presence> {
-        None
+        self.capabilities.presence.then_some(self)
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -106,37 +145,70 @@ impl Driver for MySqlDriver {
     }
 
     async fn lock_migration(&self, session: &mut dyn Session) -> Result<(), Fault> {
-        let _ = session;
-        Ok(())
+        let text = statements::get_lock(&self.names.migration(), MIGRATION_SLICE, self.flavour);
+        let until = Instant::now() + MIGRATION_PATIENCE;
+        loop {
+            let had = match session.run(&Call::new(&text, [])).await {
+                Ok(answer) => answer.rows.first().and_then(|row| row.number("had").ok().flatten()),
+                // MySQL fails a statement whose wait was too long; it may have had the lock at the last moment.
+                Err(fault) if fault.kind == FaultKind::Busy => {
+                    self.unlock_migration(session).await?;
+                    Some(0)
+                }
+                Err(fault) => return Err(fault),
+            };
+            if had == Some(1) {
+                return Ok(());
+            }
+            if Instant::now() >= until {
+                let message = format!("another node has been migrating for {MIGRATION_PATIENCE:?}");
+                return Err(Fault::new(FaultKind::Busy, message));
+            }
+        }
     }
 
     async fn unlock_migration(&self, session: &mut dyn Session) -> Result<(), Fault> {
-        let _ = session;
-        Ok(())
+        session.run(&Call::new(statements::RELEASE_LOCKS, [])).await.map(|_| ())
     }
 }
 
 /// A connection of the pool for one unit of work.
 struct Borrowed {
-    link: Link,
+    /// `None` once it was given back.
+    link: Option<Link>,
     pool: Arc<Pool>,
-    _turn: Option<OwnedSemaphorePermit>,
+}
+
+impl Borrowed {
+    fn link(&mut self) -> Result<&mut Link, Fault> {
+        self.link.as_mut().ok_or_else(|| Fault::new(FaultKind::Gone, "the connection was given back"))
+    }
+}
+
+/// One that broke in our hands says something of the others.
+impl Drop for Borrowed {
+    fn drop(&mut self) {
+        if self.link.as_ref().is_some_and(Link::is_broken) {
+            self.pool.forget();
+        }
+    }
 }
 
 #[async_trait]
 impl Session for Borrowed {
     async fn run(&mut self, call: &Call<'_>) -> Result<Answer, Fault> {
-        self.link.run(call).await
+        self.link()?.run(call).await
     }
 
     async fn run_all(&mut self, calls: &[Call<'_>]) -> Result<Vec<Answer>, Fault> {
-        self.link.run_all(calls).await
+        self.link()?.run_all(calls).await
     }
 }
 
 impl Lent for Borrowed {
-    fn give_back(self: Box<Self>) {
-        let Self { link, pool, .. } = *self;
-        pool.put(link);
+    fn give_back(mut self: Box<Self>) {
+        if let Some(link) = self.link.take() {
+            self.pool.put(link);
+        }
     }
 }

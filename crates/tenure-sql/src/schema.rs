@@ -170,10 +170,10 @@ impl Shared {
     async fn migrate_on(&self, session: &mut dyn Session) -> Result<Result<Migrated, StoreError>, Fault> {
         self.driver.lock_migration(session).await?;
         let migrated = self.migrate_under_lock(session).await;
-        if migrated.is_ok() {
-            self.driver.unlock_migration(session).await?;
-        }
-        migrated
+        // Also after a fault: the session goes back to the pool, and would keep others waiting.
+        let unlocked = self.driver.unlock_migration(session).await;
+        let migrated = migrated?;
+        unlocked.map(|()| migrated)
     }
 
     async fn migrate_under_lock(

@@ -5,17 +5,18 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use sqlx::Connection as _;
 use tenure_conformance::{Backend, Need};
-use tenure_core::contract::{LeaseAdmin, LeaseRegistry, LeaseStore};
+use tenure_core::contract::{LeaseAdmin, LeaseRegistry, LeaseStore, SessionLocks};
 use tenure_core::lease::{Fence, FenceCheck, FenceError, LeaseName};
 
-use crate::sandbox::{Sandbox, Server};
+use crate::bed::{Bed, NOT_FRESH};
+use crate::sandbox::Server;
 
 struct MySqlBackend {
-    sandbox: Sandbox,
+    bed: Bed,
 }
 
 async fn backend(server: Server) -> Option<MySqlBackend> {
-    Some(MySqlBackend { sandbox: Sandbox::new(server).await? })
+    Some(MySqlBackend { bed: Bed::new(server).await? })
 }
 
 mod mariadb {
@@ -31,20 +32,24 @@ mod mysql {
 #[async_trait]
 impl Backend for MySqlBackend {
     async fn store(&self) -> Arc<dyn LeaseStore> {
-        Arc::new(self.sandbox.sql().await)
+        Arc::new(self.bed.sql().await)
     }
 
     async fn admin(&self) -> Option<Arc<dyn LeaseAdmin>> {
-        Some(Arc::new(self.sandbox.sql().await))
+        Some(Arc::new(self.bed.sql().await))
     }
 
     async fn registry(&self) -> Option<Arc<dyn LeaseRegistry>> {
-        Some(Arc::new(self.sandbox.sql().await))
+        Some(Arc::new(self.bed.sql().await))
+    }
+
+    async fn locks(&self) -> Option<Arc<dyn SessionLocks>> {
+        Some(Arc::new(self.bed.store().await.session_locks().await.expect("locks")))
     }
 
     async fn check_fence(&self, fence: &Fence) -> Option<FenceCheck> {
-        let fencing = self.sandbox.store().await.fencing();
-        let mut user = self.sandbox.user().await;
+        let fencing = self.bed.store().await.fencing();
+        let mut user = self.bed.sandbox.user().await;
         let mut transaction = user.begin().await.expect("a transaction");
         let answer = fencing.check(&mut transaction, fence).await;
         transaction.commit().await.expect("committed");
@@ -56,16 +61,34 @@ impl Backend for MySqlBackend {
     }
 
     async fn delete_row(&self, name: &LeaseName) -> bool {
-        let sql = format!("DELETE FROM {} WHERE name = ?", self.sandbox.table("leases"));
-        self.sandbox.execute(sql, name.as_str()).await == 1
+        let sql = format!("DELETE FROM {} WHERE name = ?", self.bed.sandbox.table("leases"));
+        self.bed.sandbox.execute(sql, name.as_str()).await == 1
     }
 
     async fn regress_term(&self, name: &LeaseName) -> bool {
-        let sql = format!("UPDATE {} SET term = term - 1 WHERE name = ?", self.sandbox.table("leases"));
-        self.sandbox.execute(sql, name.as_str()).await == 1
+        let sql = format!("UPDATE {} SET term = term - 1 WHERE name = ?", self.bed.sandbox.table("leases"));
+        self.bed.sandbox.execute(sql, name.as_str()).await == 1
+    }
+
+    /// Those that are idle: whoever watches goes on watching.
+    async fn kill_sessions(&self) -> bool {
+        assert!(self.bed.kill("Sleep").await > 0);
+        // passes time: connections of pools are asked whether they live before they are used again
+        tokio::time::sleep(NOT_FRESH).await;
+        true
     }
 
     fn promises(&self) -> &'static [Need] {
-        &[Need::Admin, Need::Registry, Need::Fence, Need::DeleteRow, Need::RegressTerm]
+        &[
+            Need::Presence,
+            Need::Silence,
+            Need::Admin,
+            Need::Registry,
+            Need::Locks,
+            Need::Fence,
+            Need::DeleteRow,
+            Need::RegressTerm,
+            Need::KillSessions,
+        ]
     }
 }
