@@ -9,6 +9,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions as _};
 use tenure_core::contract::Schema as _;
+use tenure_core::id::Unique;
+use tenure_core::lease::{Acquire, Grant, LeaseName};
 use tenure_core::naming::{Identifier, Naming};
 use tenure_mysql::{MySqlOptions, MySqlStore};
 use tenure_sql::SqlStore;
@@ -123,4 +125,22 @@ pub(crate) fn fresh() -> u128 {
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
     let count = u128::from(COUNT.fetch_add(1, Ordering::Relaxed));
     (time << 40) ^ (u128::from(std::process::id()) << 16) ^ count ^ (time >> 12)
+}
+
+/// A lease's name.
+pub(crate) fn name(text: &str) -> LeaseName {
+    LeaseName::new(text).unwrap()
+}
+
+/// A random id.
+pub(crate) fn unique() -> Unique {
+    Unique::from_u128(fresh())
+}
+
+/// A lease that was to be had.
+pub(crate) fn granted(acquire: Acquire) -> Grant {
+    match acquire {
+        Acquire::Granted(grant) => grant,
+        other => panic!("{other:?}"),
+    }
 }
