@@ -8,6 +8,7 @@
 
 mod cluster;
 mod cluster_bed;
+mod cluster_locks;
 mod cluster_suite;
 mod sandbox;
 mod suite;
