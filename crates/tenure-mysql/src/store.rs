@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tenure_core::StoreError;
@@ -91,6 +92,10 @@ impl Driver for MySqlDriver {
     async fn lend(&self, turn: Turn) -> Result<Box<dyn Lent>, StoreError> {
         let (link, turn) = self.pool.get(turn).await?;
         Ok(Box::new(Borrowed { link, pool: Arc::clone(&self.pool), _turn: turn }))
+    }
+
+    fn longest_statement(&self) -> Duration {
+        self.pool.longest_statement()
     }
 
     async fn flag_is_down(&self, _session: &mut dyn Session, _flag: &Flag) -> Result<bool, Fault> {

@@ -66,6 +66,7 @@ declare! { $
     daemons_named daemons_of_groups daemons_after daemons_list
     fences_try fences_there leases_hold leases_named
     nodes_write nodes_delete daemons_write daemons_delete
+    session_uncommitted cluster_wait cluster_settled
 }
 
 /// What other texts may use: `{name}`, and what stands for it.

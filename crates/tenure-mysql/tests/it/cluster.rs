@@ -11,6 +11,7 @@ use tenure_core::cluster::{
 };
 use tenure_core::contract::{ClusterStore as _, LeaseAdmin as _, LeaseStore as _};
 use tenure_core::lease::{Cause, FenceError, Loss};
+use tokio::time::timeout;
 
 use crate::cluster_bed::{Bed, DEADLINES, assign, daemon_name, node_name, taken};
 use crate::sandbox::Server;
@@ -44,6 +45,8 @@ on_each_server! {
     filters_go_by_bytes
     an_operator_is_noted
     two_prefixes_do_not_see_each_other
+    a_change_wakes_whoever_watches
+    a_change_is_heard_of_when_it_is_committed
     damaged_rows_are_reported_and_not_guessed_at
 }
 
@@ -293,10 +296,63 @@ async fn an_operator_is_noted(server: Server) {
 async fn two_prefixes_do_not_see_each_other(server: Server) {
     let (Some(one), Some(two)) = (Bed::new(server).await, Bed::new(server).await) else { return };
     one.node("a", &["f/1"]).await;
-    assert!(one.store.watch().await.unwrap().is_none(), "nodes poll");
     let look = two.store.look().await.unwrap();
     assert_eq!((look.revision, look.nodes.len()), (Revision(0), 0));
     assert!(two.store.daemons(&DaemonFilter::beginning("")).await.unwrap().is_empty());
+    let wakeup = two.store.watch().await.unwrap().expect("it is woken");
+    wakeup.arm(true);
+    timeout(Duration::from_secs(2), wakeup.hint()).await.expect("it has taken effect").unwrap();
+    one.node("b", &[]).await;
+    let heard = timeout(Duration::from_millis(300), wakeup.hint()).await;
+    assert!(heard.is_err(), "it waits for a row of its own tables");
+}
+
+async fn a_change_wakes_whoever_watches(server: Server) {
+    let Some(bed) = Bed::new(server).await else { return };
+    let watcher = bed.sandbox.sql().await;
+    let wakeup = watcher.watch().await.unwrap().expect("it is woken");
+    bed.node("a", &["f/1"]).await;
+    let (quiet, soon) = (Duration::from_millis(400), Duration::from_secs(2));
+    assert!(timeout(quiet, wakeup.hint()).await.is_err(), "not armed");
+    wakeup.arm(true);
+    timeout(soon, wakeup.hint()).await.expect("it has taken effect").unwrap();
+    assert!(timeout(quiet, wakeup.hint()).await.is_err(), "nothing has changed");
+    bed.node("b", &[]).await;
+    timeout(soon, wakeup.hint()).await.expect("a change").unwrap();
+    assert!(timeout(quiet, wakeup.hint()).await.is_err(), "a change wakes once");
+    let refused = bed.place(vec![Placement::Explain { daemon: daemon_name("none"), reason: "x".into() }]);
+    bed.store.apply(&refused).await.unwrap();
+    // What was undone may have been heard of while it was under way; it leaves no doubt behind.
+    let _ = timeout(quiet, wakeup.hint()).await;
+    assert!(timeout(quiet, wakeup.hint()).await.is_err(), "what changed nothing wakes nobody for long");
+    // passes time: a statement that waits ends, and the next one begins
+    tokio::time::sleep(Duration::from_millis(3500)).await;
+    assert!(timeout(quiet, wakeup.hint()).await.is_err(), "the end of a wait is no hint");
+    bed.store.wake().await.unwrap();
+    timeout(soon, wakeup.hint()).await.expect("by hand").unwrap();
+    let began = Instant::now();
+    let waiting = bed.sandbox.waiting().await;
+    assert_eq!(waiting.len(), 1, "one statement waits");
+    run(&mut bed.sandbox.user().await, &format!("KILL {}", waiting[0])).await;
+    let over = timeout(soon, wakeup.hint()).await.expect("an answer").unwrap_err();
+    assert!(!matches!(over, StoreError::Corrupt { .. }), "{over}");
+    assert!(began.elapsed() < soon);
+}
+
+/// An order that takes long is heard of when it is done, and not before: a look in between would not show it.
+async fn a_change_is_heard_of_when_it_is_committed(server: Server) {
+    let Some(bed) = Bed::new(server).await else { return };
+    let wakeup = bed.sandbox.sql().await.watch().await.unwrap().expect("it is woken");
+    wakeup.arm(true);
+    timeout(Duration::from_secs(2), wakeup.hint()).await.expect("it has taken effect").unwrap();
+    let mut user = bed.sandbox.user().await;
+    let mut order = user.begin().await.unwrap();
+    run(&mut order, &format!("UPDATE {} SET revision = revision + 1", bed.sandbox.table("cluster"))).await;
+    assert!(timeout(Duration::from_millis(500), wakeup.hint()).await.is_err(), "it is under way");
+    order.commit().await.unwrap();
+    let began = Instant::now();
+    timeout(Duration::from_secs(2), wakeup.hint()).await.expect("a change").unwrap();
+    assert!(began.elapsed() < Duration::from_millis(500), "{:?}", began.elapsed());
 }
 
 /// What no version of Tenure wrote is named by its table and key, without its content.

@@ -69,7 +69,15 @@ impl Backend for ClusterOnMySql {
     }
 
     fn promises(&self) -> &'static [Need] {
-        &[Need::Admin, Need::Audit, Need::DeleteRow, Need::Fence, Need::HeldFence, Need::Neighbour]
+        &[
+            Need::Admin,
+            Need::Audit,
+            Need::DeleteRow,
+            Need::Fence,
+            Need::HeldFence,
+            Need::Neighbour,
+            Need::Wakeup,
+        ]
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
-use sqlx::{AssertSqlSafe, ConnectOptions as _};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Row as _};
 use tenure_core::contract::Schema as _;
 use tenure_core::id::Unique;
 use tenure_core::lease::{Acquire, Grant, LeaseName};
@@ -67,6 +67,16 @@ impl Sandbox {
 
     pub(crate) fn table(&self, table: &str) -> String {
         format!("{}{table}", self.prefix)
+    }
+
+    /// The connections on which a statement of these tables waits for a change of the cluster.
+    pub(crate) async fn waiting(&self) -> Vec<u64> {
+        let sql = format!(
+            "SELECT id FROM information_schema.processlist WHERE info LIKE 'WITH RECURSIVE waiting%{}cluster%'",
+            self.prefix
+        );
+        let found = sqlx::query(AssertSqlSafe(sql)).fetch_all(&mut self.user().await).await.expect("a list");
+        found.iter().map(|row| row.try_get_unchecked(0).expect("a number")).collect()
     }
 
     /// Runs a statement on a connection of its own, and says how many rows it concerned.

@@ -12,15 +12,17 @@
 //! for the server). Whoever changes the cluster holds its row first, and waits for nothing that is held by someone who waits
 //! for that row: orders, claims, renewals and releases do not block each other in a circle. Whoever reads waits for nobody.
 //!
-//! Nothing here wakes a node: nodes poll.
-//!
 //! | file | what it holds |
 //! |---|---|
 //! | `apply` | an order from its first lock to its end |
 //! | `write` | what is written, as rows |
+//! | `watch` | what wakes a node that sleeps |
 
 mod apply;
+mod watch;
 mod write;
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use tenure_core::StoreError;
@@ -28,9 +30,10 @@ use tenure_core::cluster::{
     Answer, ClusterLook, Cursor, Daemon, DaemonFilter, DaemonName, LEADER_LEASE, NODE_LEASE_PREFIX, Order,
     Standing,
 };
-use tenure_core::contract::ClusterStore;
+use tenure_core::contract::{ClusterStore, Wakeup};
 use tenure_core::id::NodeName;
 
+use self::watch::Ear;
 use crate::driver::Turn;
 use crate::row::Row;
 use crate::store::{Shared, SqlStore};
@@ -81,6 +84,15 @@ impl ClusterStore for SqlStore {
 
     async fn apply(&self, order: &Order) -> Result<Answer, StoreError> {
         self.shared.carry_out(order).await
+    }
+
+    async fn wake(&self) -> Result<(), StoreError> {
+        // A number for no change: whoever waits for another one looks, and finds out what it is about.
+        self.shared.run(Turn::Work, &self.shared.statements.cluster_bump, []).await.map(drop)
+    }
+
+    async fn watch(&self) -> Result<Option<Arc<dyn Wakeup>>, StoreError> {
+        Ok(Some(Arc::new(Ear::open(&self.shared).await?)))
     }
 }
 
