@@ -1,6 +1,7 @@
 //! What a database's driver has to do for [`SqlStore`](crate::SqlStore).
 
 use std::fmt;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tenure_core::StoreError;
@@ -74,6 +75,8 @@ pub enum Turn {
     Work,
     /// Outbox and events, which have connections of their own.
     Traffic,
+    /// Waiting on the server for a hint: for as long as it takes, beside all others.
+    Wait,
 }
 
 /// A database, as [`SqlStore`](crate::SqlStore) sees it.
@@ -90,6 +93,11 @@ pub trait Driver: Send + Sync + fmt::Debug {
 
     /// Lends a session.
     async fn lend(&self, turn: Turn) -> Result<Box<dyn Lent>, StoreError>;
+
+    /// How long a statement on a lent session may take before the server or the driver ends it.
+    fn longest_statement(&self) -> Duration {
+        Duration::from_secs(5)
+    }
 
     /// Whether a flag is down on the server of this session. Asked while the session holds the lease's lock.
     async fn flag_is_down(&self, session: &mut dyn Session, flag: &Flag) -> Result<bool, Fault>;

@@ -22,8 +22,12 @@
 //! | `statements` | the names of all statements |
 //! | `store`, `work` | the handle, and units of work on its sessions |
 //! | `lease`, `admin`, `registry`, `fence`, `schema` | the contracts over leases |
+//! | `batch` | many rows in few statements |
+//! | `cluster/` | nodes, and where daemons are |
 
 mod admin;
+mod batch;
+mod cluster;
 mod driver;
 mod fault;
 mod fence;

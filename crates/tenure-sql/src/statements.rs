@@ -60,6 +60,13 @@ declare! { $
     history_add history_list history_last_term
     audit_add
     schema_read schema_write tables_there
+    // The cluster.
+    member_columns daemon_columns
+    cluster_look cluster_bump cluster_revision cluster_nodes
+    daemons_named daemons_of_groups daemons_after daemons_list
+    fences_try fences_there leases_hold leases_named
+    nodes_write nodes_delete daemons_write daemons_delete
+    session_uncommitted cluster_wait cluster_settled
 }
 
 /// What other texts may use: `{name}`, and what stands for it.

@@ -2,9 +2,8 @@
 
 use async_trait::async_trait;
 use tenure_core::StoreError;
-use tenure_core::cluster::{Answer, ClusterLook, Cursor, Daemon, DaemonFilter, Order};
 use tenure_core::contract::{
-    AppendError, CheckpointStore, ClusterStore, EnqueueError, EventStore, OutboxAdmin, OutboxStore,
+    AppendError, CheckpointStore, EnqueueError, EventStore, OutboxAdmin, OutboxStore,
 };
 use tenure_core::event::{
     self, AllPage, Append, AppendAnswer, Position, Snapshot, StreamName, StreamPage, StreamRead,
@@ -98,22 +97,6 @@ impl CheckpointStore for SqlStore {
         Err(not_yet())
     }
     async fn rewind(&self, _: &SubscriptionName, _: Position, _: &str) -> Result<(), StoreError> {
-        Err(not_yet())
-    }
-}
-
-#[async_trait]
-impl ClusterStore for SqlStore {
-    async fn look(&self) -> Result<ClusterLook, StoreError> {
-        Err(not_yet())
-    }
-    async fn daemons_after(&self, _: &Cursor, _: u32) -> Result<Vec<Daemon>, StoreError> {
-        Err(not_yet())
-    }
-    async fn daemons(&self, _: &DaemonFilter) -> Result<Vec<Daemon>, StoreError> {
-        Err(not_yet())
-    }
-    async fn apply(&self, _: &Order) -> Result<Answer, StoreError> {
         Err(not_yet())
     }
 }

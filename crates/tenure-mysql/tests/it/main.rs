@@ -7,6 +7,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 mod bed;
+mod cluster;
+mod cluster_bed;
+mod cluster_locks;
+mod cluster_suite;
 mod evidence;
 mod sandbox;
 mod sessions;
