@@ -8,7 +8,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
 use sqlx::{ConnectOptions as _, Connection as _};
@@ -25,6 +25,9 @@ use crate::statements::{self, GREETING, Limits};
 
 /// How much longer than the server's own limit we wait for an answer.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// What is left at least for a first statement, however long the opening took.
+const LEAST: Duration = Duration::from_millis(100);
 
 /// Which of the two it is: they differ in the names of a few settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,6 +95,13 @@ impl Connector {
         }
     }
 
+    /// The same, and how much of the time is left for what is said first.
+    async fn open_in_time(&self) -> Result<(Link, Duration), StoreError> {
+        let began = Instant::now();
+        let link = self.open().await?;
+        Ok((link, self.limit.saturating_sub(began.elapsed()).max(LEAST)))
+    }
+
     /// Dials on a runtime; `None` if that has ended.
     async fn dial(&self, handle: &Handle) -> Option<Result<Link, StoreError>> {
         let (server, limit) = (self.server.clone(), self.limit);
@@ -106,8 +116,8 @@ impl Connector {
 
     /// Opens one with our limits and our isolation.
     pub(crate) async fn open_for_work(&self, limits: &Limits, flavour: Flavour) -> Result<Link, StoreError> {
-        let mut link = self.open().await?;
-        match link.texts(limits.session(flavour)).await {
+        let (mut link, left) = self.open_in_time().await?;
+        match link.texts_within(left, limits.session(flavour)).await {
             Ok(_) => Ok(link),
             Err(fault) => Err(self.explain(fault)),
         }
@@ -123,8 +133,8 @@ impl Connector {
         idle: Duration,
         flavour: Flavour,
     ) -> Result<(Link, i64), StoreError> {
-        let mut link = self.open().await?;
-        let said = link.row(self.patience, statements::lock_session(role, idle, flavour)).await;
+        let (mut link, left) = self.open_in_time().await?;
+        let said = link.row(left, statements::lock_session(role, idle, flavour)).await;
         let said = said.map_err(|fault| self.explain(fault))?;
         if is_on(&said, "read_only") {
             return Err(read_only(&self.label));

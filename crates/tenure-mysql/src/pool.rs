@@ -41,10 +41,9 @@ pub(crate) struct Pool {
     idle: Mutex<Vec<(Link, Instant)>>,
 }
 
-/// What a connection is used under. Given back when the last that uses it has ended, be it a call that nobody waits for any
-/// more: there are never more connections than turns.
-#[derive(Debug)]
-pub(crate) struct Turns(#[allow(dead_code)] Vec<OwnedSemaphorePermit>);
+/// What a connection is used under. A call that nobody waits for any more runs to its end without it: heartbeats must not
+/// queue up behind what was given up, say in a wait for a lock. It ends within the server's limits, and its connection too.
+pub(crate) type Turns = Vec<OwnedSemaphorePermit>;
 
 impl Pool {
     pub(crate) fn new(options: &MySqlOptions, connector: Connector, flavour: Flavour) -> Self {
@@ -75,7 +74,7 @@ impl Pool {
     }
 
     /// A connection that is ready for work, under a turn.
-    pub(crate) async fn get(&self, turn: Turn) -> Result<Link, StoreError> {
+    pub(crate) async fn get(&self, turn: Turn) -> Result<(Link, Turns), StoreError> {
         let turns: &[&Arc<Semaphore>] = match turn {
             Turn::Heartbeat => &[&self.all],
             // On a connection of its own, beyond the limit: whoever waits must not keep others from theirs.
@@ -84,13 +83,12 @@ impl Pool {
             Turn::Work => &[&self.work, &self.all],
             Turn::Traffic => &[&self.traffic],
         };
-        let turns = Arc::new(self.wait(turns).await?);
-        let mut link = match self.idle_link().await {
+        let turns = self.wait(turns).await?;
+        let link = match self.idle_link().await {
             Some(link) => link,
             None => self.connector.open_for_work(&self.limits, self.flavour).await?,
         };
-        link.under(Some(turns));
-        Ok(link)
+        Ok((link, turns))
     }
 
     /// One that was used before, and lives.
@@ -114,11 +112,10 @@ impl Pool {
     }
 
     /// Takes a connection back on which nothing is under way.
-    pub(crate) fn put(&self, mut link: Link) {
+    pub(crate) fn put(&self, link: Link) {
         if link.is_broken() {
-            return self.forget();
+            return;
         }
-        link.under(None);
         self.idle().push((link, Instant::now()));
     }
 
@@ -148,6 +145,6 @@ impl Pool {
                 }
             }
         }
-        Ok(Turns(turns))
+        Ok(turns)
     }
 }

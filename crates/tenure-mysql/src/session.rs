@@ -19,7 +19,6 @@ use tokio::time::timeout;
 
 use crate::error::fault;
 use crate::literal::{bound, written};
-use crate::pool::Turns;
 use crate::rows;
 
 /// A value above this is bound and not written into the text, which would double it.
@@ -38,9 +37,9 @@ pub(crate) struct Link {
     handle: Handle,
     /// How long an answer is waited for before the link counts as dead.
     patience: Duration,
-    /// The turns under which it is used. A task under way keeps them, even if nobody waits for it any more.
-    turns: Option<Arc<Turns>>,
     cutter: Cutter,
+    /// Whether the server was found gone or silent on it.
+    found_dead: bool,
     /// Whether a call that nobody waits for any more is cut off with its connection. So for what only waits.
     cut_on_drop: bool,
 }
@@ -91,23 +90,23 @@ impl Drop for Link {
 
 impl Link {
     pub(crate) fn new(connection: MySqlConnection, handle: Handle, patience: Duration) -> Self {
-        let (cutter, turns) = (Cutter::default(), None);
-        Self { connection: Some(connection), handle, patience, turns, cutter, cut_on_drop: false }
+        let cutter = Cutter::default();
+        Self { connection: Some(connection), handle, patience, cutter, found_dead: false, cut_on_drop: false }
     }
 
     pub(crate) fn is_broken(&self) -> bool {
         self.connection.is_none() || self.cutter.is_cut()
     }
 
+    /// Whether the server was found gone or silent on it, and not only whoever waited.
+    pub(crate) fn was_found_dead(&self) -> bool {
+        self.found_dead
+    }
+
     /// The same, for statements that only wait and change nothing: with the link they are cut off.
     pub(crate) fn for_waiting(mut self) -> Self {
         self.cut_on_drop = true;
         self
-    }
-
-    /// What it is used under, until this is called again.
-    pub(crate) fn under(&mut self, turns: Option<Arc<Turns>>) {
-        self.turns = turns;
     }
 
     /// What ends the connection from elsewhere.
@@ -174,20 +173,17 @@ impl Link {
             self.connection = None;
         }
         let connection = self.connection.take().ok_or_else(broken)?;
-        let (work, turns) = (work(connection), self.turns.clone());
-        let task = self.handle.spawn(async move {
-            // What runs into the limit is dropped here with its connection, whoever still waits.
-            let ended = timeout(limit, work).await;
-            drop(turns);
-            ended
-        });
+        // What runs into the limit is dropped there with its connection, whoever still waits.
+        let task = self.handle.spawn(timeout_after(limit, work(connection)));
         self.cutter.watch_over(task.abort_handle());
         let Ok(ended) = task.await else { return Err(broken()) };
-        let Ok((connection, outcome)) = ended else {
+        let Some((connection, outcome)) = ended else {
+            self.found_dead = true;
             return Err(Fault::new(FaultKind::Gone, format!("no answer within {limit:?}")));
         };
-        if !matches!(&outcome, Err(fault) if fault.kind == FaultKind::Gone) {
-            self.connection = Some(connection);
+        match &outcome {
+            Err(fault) if fault.kind == FaultKind::Gone => self.found_dead = true,
+            _ => self.connection = Some(connection),
         }
         outcome
     }
@@ -236,6 +232,11 @@ impl Session for Link {
         }
         Err(Fault::new(FaultKind::Other, "the server answered other statements than were asked"))
     }
+}
+
+/// The limit is set up in the task: a runtime that is not the caller's has a clock of its own.
+async fn timeout_after<T>(limit: Duration, work: impl Future<Output = T>) -> Option<T> {
+    timeout(limit, work).await.ok()
 }
 
 async fn run_text(connection: &mut MySqlConnection, text: String) -> Result<Vec<Answer>, Fault> {

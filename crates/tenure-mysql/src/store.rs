@@ -16,7 +16,7 @@ use crate::connect::{Connector, Flavour};
 use crate::error::unreachable;
 use crate::names::LockNames;
 use crate::options::MySqlOptions;
-use crate::pool::Pool;
+use crate::pool::{Pool, Turns};
 use crate::presence::Watchers;
 use crate::probe::{self, Found};
 use crate::session::Link;
@@ -128,8 +128,8 @@ impl Driver for MySqlDriver {
     }
 
     async fn lend(&self, turn: Turn) -> Result<Box<dyn Lent>, StoreError> {
-        let link = self.pool.get(turn).await?;
-        Ok(Box::new(Borrowed { link: Some(link), pool: Arc::clone(&self.pool) }))
+        let (link, turns) = self.pool.get(turn).await?;
+        Ok(Box::new(Borrowed { link: Some(link), pool: Arc::clone(&self.pool), _turns: turns }))
     }
 
     fn longest_statement(&self) -> Duration {
@@ -181,6 +181,7 @@ struct Borrowed {
     /// `None` once it was given back.
     link: Option<Link>,
     pool: Arc<Pool>,
+    _turns: Turns,
 }
 
 impl Borrowed {
@@ -192,7 +193,7 @@ impl Borrowed {
 /// One that broke in our hands says something of the others.
 impl Drop for Borrowed {
     fn drop(&mut self) {
-        if self.link.as_ref().is_some_and(Link::is_broken) {
+        if self.link.as_ref().is_some_and(Link::was_found_dead) {
             self.pool.forget();
         }
     }
