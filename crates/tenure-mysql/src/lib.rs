@@ -22,15 +22,18 @@
 //! | `store`, `connect`, `pool` | the handle, its connections |
 //! | `session`, `joined` | statements on a connection of ours, and in a transaction of the user's own |
 //! | `fence` | [`Fencing`]: the check in the user's transaction |
+//! | `outbox`, `inbox` | [`Outbox`], [`Inbox`]: messages in the user's transaction |
 //! | `literal`, `rows`, `error` | between our types and the driver's |
 //! | `statements` | the folder `sql/` |
 
 mod connect;
 mod error;
 mod fence;
+mod inbox;
 mod joined;
 mod literal;
 mod options;
+mod outbox;
 mod pool;
 mod rows;
 mod session;
@@ -38,6 +41,8 @@ mod statements;
 mod store;
 
 pub use fence::Fencing;
+pub use inbox::Inbox;
 pub use options::{MySqlOptions, TlsMode};
+pub use outbox::Outbox;
 pub use statements::migrations;
 pub use store::MySqlStore;

@@ -22,12 +22,14 @@
 //! | `statements` | the names of all statements |
 //! | `store`, `work` | the handle, and units of work on its sessions |
 //! | `lease`, `admin`, `registry`, `fence`, `schema` | the contracts over leases |
+//! | `outbox/` | outbox and inbox |
 
 mod admin;
 mod driver;
 mod fault;
 mod fence;
 mod lease;
+mod outbox;
 mod reader;
 mod registry;
 mod row;
@@ -41,6 +43,7 @@ mod work;
 pub use driver::{Answer, Call, Driver, Lent, Session, Turn};
 pub use fault::{Fault, FaultKind};
 pub use fence::Fencing;
+pub use outbox::{Inbox, Outbox};
 pub use reader::{Columns, Reader};
 pub use row::{Cell, Row};
 pub use schema::{Migration, script};
