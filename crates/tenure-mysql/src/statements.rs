@@ -22,6 +22,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../sql/migrations/0001_leases.sql"),
     },
     Migration {
+        version: 2,
+        description: "outbox and inbox",
+        tables: &["outbox", "outbox_attempts", "outbox_dead", "inbox"],
+        sql: include_str!("../sql/migrations/0002_outbox.sql"),
+    },
+    Migration {
         version: 5,
         description: "nodes and daemons",
         tables: &["cluster", "nodes", "assignments"],

@@ -24,6 +24,7 @@
 //! | `lease`, `admin`, `registry`, `fence`, `schema` | the contracts over leases |
 //! | `batch` | many rows in few statements |
 //! | `cluster/` | nodes, and where daemons are |
+//! | `outbox/` | outbox and inbox |
 
 mod admin;
 mod batch;
@@ -32,6 +33,7 @@ mod driver;
 mod fault;
 mod fence;
 mod lease;
+mod outbox;
 mod reader;
 mod registry;
 mod row;
@@ -46,6 +48,7 @@ mod work;
 pub use driver::{Answer, Call, Driver, Lent, Session, Turn};
 pub use fault::{Fault, FaultKind};
 pub use fence::Fencing;
+pub use outbox::{Inbox, Outbox};
 pub use reader::{Columns, Reader};
 pub use row::{Cell, Row};
 pub use schema::{Migration, script};

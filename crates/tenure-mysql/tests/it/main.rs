@@ -15,6 +15,7 @@ mod connections;
 mod evidence;
 mod fences;
 mod links;
+mod outbox_suite;
 mod proxy;
 mod sandbox;
 mod schema;

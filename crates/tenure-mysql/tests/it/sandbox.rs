@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
+use sqlx::mysql::{MySqlConnectOptions, MySqlConnection, MySqlRow};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Row as _};
 use tenure_core::contract::Schema as _;
 use tenure_core::id::Unique;
@@ -79,6 +79,18 @@ impl Sandbox {
         found.iter().map(|row| row.try_get_unchecked(0).expect("a number")).collect()
     }
 
+    /// Runs statements as they are.
+    pub(crate) async fn batch(&self, sql: &str) {
+        let mut user = self.user().await;
+        sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut user).await.expect("executed");
+    }
+
+    /// The rows of a statement, on a connection of its own.
+    pub(crate) async fn query(&self, sql: &str) -> Vec<MySqlRow> {
+        let mut user = self.user().await;
+        sqlx::query(AssertSqlSafe(sql)).fetch_all(&mut user).await.expect("rows")
+    }
+
     /// Runs a statement on a connection of its own, and says how many rows it concerned.
     pub(crate) async fn execute(&self, sql: String, value: &str) -> u64 {
         let mut user = self.user().await;
@@ -96,7 +108,10 @@ impl Drop for Sandbox {
             runtime.block_on(async {
                 let options: MySqlConnectOptions = url.parse().expect("a URL");
                 let Ok(mut connection) = options.connect().await else { return };
-                let tables = tenure_core::naming::TABLES.map(|table| format!("`{prefix}{table}`")).join(", ");
+                // And what tests make beside them.
+                let tables = tenure_core::naming::TABLES.into_iter().chain(["effects", "bare"]);
+                let tables: Vec<_> = tables.map(|table| format!("`{prefix}{table}`")).collect();
+                let tables = tables.join(", ");
                 let _ = sqlx::raw_sql(AssertSqlSafe(format!(
                     "SET SESSION lock_wait_timeout = 5; DROP TABLE IF EXISTS {tables}"
                 )))
