@@ -6,6 +6,7 @@ mod daemon;
 mod demo;
 mod lease;
 mod migrate;
+mod mysql;
 mod node;
 mod outbox;
 mod outlet;

@@ -7,12 +7,21 @@ use std::borrow::Cow;
 
 const HIDDEN: &str = "…";
 
+/// How connection strings name a password, whatever the case.
+const NAMES: [&str; 2] = ["password=", "pwd="];
+
 /// The text with every password in it hidden: `//user:…@host`, `password=…`.
 pub(crate) fn without_passwords(text: &str) -> Cow<'_, str> {
-    if !text.contains("//") && !text.contains("password=") {
+    if !text.contains("//") && named(text).is_none() {
         return Cow::Borrowed(text);
     }
-    text.split_inclusive('\n').map(|line| hide_parameters(&hide_userinfo(line))).collect()
+    text.split_inclusive('\n').map(|line| hide_userinfo(&hide_parameters(line))).collect()
+}
+
+/// Where the first value of a password begins.
+fn named(text: &str) -> Option<usize> {
+    let lower = text.to_ascii_lowercase();
+    NAMES.iter().filter_map(|name| lower.find(name).map(|at| at + name.len())).min()
 }
 
 /// Hides what stands between the user's name and the last `@` of the line: nobody can tell where a password ends that
@@ -26,11 +35,19 @@ fn hide_userinfo(line: &str) -> String {
     found.unwrap_or_else(|| line.to_owned())
 }
 
-/// Hides every value of `password=`, as in a query or a connection string of libpq.
+/// Hides every value of a password, as in a query, or in a connection string of libpq or of SQL Server.
 fn hide_parameters(line: &str) -> String {
-    let Some((before, rest)) = line.split_once("password=") else { return line.to_owned() };
-    let end = if before.ends_with(['?', '&']) {
+    let Some(at) = named(line) else { return line.to_owned() };
+    let (before, rest) = line.split_at(at);
+    let name = before.rfind(|c: char| !c.is_ascii_alphabetic() && c != '=').map_or("", |at| &before[at..]);
+    let end = if name.starts_with(['?', '&']) {
         rest.find(['&', '\n'])
+    } else if name.starts_with(';') {
+        // `}}` is a brace within a value in braces.
+        match rest.strip_prefix('{') {
+            Some(braced) => braced.replace("}}", "..").find('}').map(|at| at + 2),
+            None => rest.find([';', '\n']),
+        }
     } else if let Some(quoted) = rest.strip_prefix('\'') {
         // `\'` is a quote within the value.
         let ends = quoted.match_indices('\'').find(|(at, _)| !quoted[..*at].ends_with('\\'));
@@ -39,7 +56,7 @@ fn hide_parameters(line: &str) -> String {
         rest.find(char::is_whitespace)
     };
     let rest = &rest[end.unwrap_or(rest.trim_end_matches('\n').len())..];
-    format!("{before}password={HIDDEN}{}", hide_parameters(rest))
+    format!("{before}{HIDDEN}{}", hide_parameters(rest))
 }
 
 #[cfg(test)]
@@ -64,6 +81,13 @@ mod tests {
             ("a //u@h b //v:secret@h c", "a //u@h b //v:…@h c"),
             ("'//h/d?password=se'cret word' found\nUsage", "'//h/d?password=…\nUsage"),
             ("host=h password='se cr\\'et' user=u password=again", "host=h password=… user=u password=…"),
+            ("mysql://u:se:c@ret@h:1/d?ssl-mode=REQUIRED", "mysql://u:…@h:1/d?ssl-mode=REQUIRED"),
+            (
+                "'sqlserver://h:1433;user=sa;Password=se cr@et;database=d'",
+                "'sqlserver://h:1433;user=sa;Password=…;database=d'",
+            ),
+            ("sqlserver://h;PWD={se;c}}r};user=u", "sqlserver://h;PWD=…;user=u"),
+            ("Server=h;Password=secret", "Server=h;Password=…"),
             ("nothing to hide", "nothing to hide"),
         ] {
             assert_eq!(without_passwords(text), expected);

@@ -22,9 +22,9 @@ pub(crate) fn database_url(global: &Global) -> Result<&str, Failure> {
 /// Refuses a store that ends with the command.
 pub(crate) fn refuse_memory(url: &str) -> Result<(), Failure> {
     match url.starts_with("memory:") {
-        true => {
-            Err(Failure::Usage("what is in memory: ends with this command; use sqlite: or postgres:".into()))
-        }
+        true => Err(Failure::Usage(
+            "what is in memory: ends with this command; use sqlite:, postgres: or mysql:".into(),
+        )),
         false => Ok(()),
     }
 }

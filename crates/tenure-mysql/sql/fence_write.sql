@@ -1,3 +1,4 @@
--- Whoever calls this holds the row.
--- $1 name, $2 term, $3 whether the lease is held
-UPDATE {fences} SET term = $2, open = $3 WHERE name = $1
+-- Writes whole rows. Whoever calls this holds those that are there.
+-- $1 rows: name, term, whether the lease is held
+INSERT INTO {fences} (name, term, open) VALUES $1
+ON DUPLICATE KEY UPDATE term = VALUES(term), open = VALUES(open)

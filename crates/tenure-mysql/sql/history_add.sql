@@ -1,3 +1,2 @@
--- $1 name, $2 term, $3 cause, $4 node, $5 incarnation, $6 machine, $7 pid, $8 at
-INSERT INTO {lease_history} (name, term, cause, node, incarnation, machine, pid, at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+-- $1 rows, the oldest first
+INSERT INTO {lease_history} (name, term, cause, node, incarnation, machine, pid, at) VALUES $1

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use sqlx::mysql::MySqlConnection;
 use sqlx::{AssertSqlSafe, Executor as _};
-use tenure_sql::{Answer, Call, Fault, Session};
+use tenure_sql::{Answer, Call, Fault, Session, Value};
 
 use crate::literal::bound;
 use crate::session::{gather, last};
@@ -16,6 +16,11 @@ pub(crate) struct Joined<'c>(pub(crate) &'c mut MySqlConnection);
 impl Session for Joined<'_> {
     async fn run(&mut self, call: &Call<'_>) -> Result<Answer, Fault> {
         let (text, arguments) = bound(call)?;
-        gather(self.0.fetch_many(sqlx::query_with(AssertSqlSafe(text), arguments))).await.map(last)
+        // A text that differs from call to call would only push others out of what the connection keeps prepared.
+        let varies =
+            |value: &Value| matches!(value, Value::List(_) | Value::Rows(_) | Value::Branches { .. });
+        let query = sqlx::query_with(AssertSqlSafe(text), arguments);
+        let query = query.persistent(!call.params.iter().any(varies));
+        gather(self.0.fetch_many(query)).await.map(last)
     }
 }

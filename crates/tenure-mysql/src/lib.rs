@@ -24,17 +24,20 @@
 //! | `presence`, `locks`, `wait` | sessions: a holder's presence, [`MySqlLocks`], and waits for either |
 //! | `probe`, `names` | whether sessions are real, and what their locks are called |
 //! | `fence` | [`Fencing`]: the check in the user's transaction |
+//! | `outbox`, `inbox` | [`Outbox`], [`Inbox`]: messages in the user's transaction |
 //! | `literal`, `rows`, `error` | between our types and the driver's |
 //! | `statements` | the folder `sql/` |
 
 mod connect;
 mod error;
 mod fence;
+mod inbox;
 mod joined;
 mod literal;
 mod locks;
 mod names;
 mod options;
+mod outbox;
 mod pool;
 mod presence;
 mod probe;
@@ -45,7 +48,9 @@ mod store;
 mod wait;
 
 pub use fence::Fencing;
+pub use inbox::Inbox;
 pub use locks::MySqlLocks;
 pub use options::{MySqlOptions, TlsMode};
+pub use outbox::Outbox;
 pub use statements::migrations;
 pub use store::MySqlStore;

@@ -10,33 +10,63 @@ use sqlx::Arguments as _;
 use sqlx::mysql::MySqlArguments;
 use tenure_sql::{Call, Fault, FaultKind, Piece, Value, moment_text, pieces};
 
+/// What puts branches together.
+const UNION: &str = " UNION ALL ";
+
 /// The statement with its parameters as literals.
 pub(crate) fn written(call: &Call<'_>) -> Result<String, Fault> {
     let mut text = String::with_capacity(call.sql.len() + 64);
-    for piece in pieces(call.sql) {
+    write_pieces(&mut text, &pieces(call.sql), &call.params)?;
+    Ok(text)
+}
+
+fn write_pieces(text: &mut String, pieces: &[Piece<'_>], params: &[Value]) -> Result<(), Fault> {
+    for piece in pieces {
         match piece {
             Piece::Text(part) => text.push_str(part),
-            Piece::Parameter(number) => write(&mut text, parameter(call, number)?),
+            Piece::Parameter(number) => match parameter(params, *number)? {
+                Value::Branches { one, each } => write_branches(text, one, each)?,
+                value => write(text, value),
+            },
         }
     }
-    Ok(text)
+    Ok(())
+}
+
+fn write_branches(text: &mut String, one: &str, each: &[Vec<Value>]) -> Result<(), Fault> {
+    let pieces = pieces(one);
+    for (place, params) in each.iter().enumerate() {
+        text.push_str(if place > 0 { UNION } else { "" });
+        write_pieces(text, &pieces, params)?;
+    }
+    Ok(())
 }
 
 /// The statement with a `?` for each parameter, and the parameters in that order.
 pub(crate) fn bound(call: &Call<'_>) -> Result<(String, MySqlArguments), Fault> {
     let (mut text, mut arguments) = (String::with_capacity(call.sql.len()), MySqlArguments::default());
-    for piece in pieces(call.sql) {
-        match piece {
-            Piece::Text(part) => text.push_str(part),
-            Piece::Parameter(number) => bind(&mut text, &mut arguments, parameter(call, number)?)?,
-        }
-    }
+    bind_pieces(&mut text, &mut arguments, &pieces(call.sql), &call.params)?;
     Ok((text, arguments))
 }
 
-fn parameter<'c>(call: &'c Call<'_>, number: usize) -> Result<&'c Value, Fault> {
+fn bind_pieces(
+    text: &mut String,
+    arguments: &mut MySqlArguments,
+    pieces: &[Piece<'_>],
+    params: &[Value],
+) -> Result<(), Fault> {
+    for piece in pieces {
+        match piece {
+            Piece::Text(part) => text.push_str(part),
+            Piece::Parameter(number) => bind(text, arguments, parameter(params, *number)?)?,
+        }
+    }
+    Ok(())
+}
+
+fn parameter(params: &[Value], number: usize) -> Result<&Value, Fault> {
     let missing = || Fault::new(FaultKind::Other, format!("the statement has no parameter {}", number + 1));
-    call.params.get(number).ok_or_else(missing)
+    params.get(number).ok_or_else(missing)
 }
 
 fn write(text: &mut String, value: &Value) {
@@ -53,6 +83,8 @@ fn write(text: &mut String, value: &Value) {
         Value::Time(at) => {
             let _ = write!(text, "TIMESTAMP'{}'", moment_text(*at));
         }
+        // Where a branch stands, `write_pieces` has put it.
+        Value::Branches { .. } => {}
         Value::List(list) => separated(text, list, write),
         Value::Rows(rows) => separated(text, rows, |text, row| {
             text.push('(');
@@ -90,6 +122,14 @@ fn bind(text: &mut String, arguments: &mut MySqlArguments, value: &Value) -> Res
         Value::Bytes(bytes) => arguments.add(bytes.as_slice()),
         Value::Time(at) => arguments.add(moment_text(*at)),
         Value::List(list) => return bind_all(text, arguments, list),
+        Value::Branches { one, each } => {
+            let pieces = pieces(one);
+            for (place, params) in each.iter().enumerate() {
+                text.push_str(if place > 0 { UNION } else { "" });
+                bind_pieces(text, arguments, &pieces, params)?;
+            }
+            return Ok(());
+        }
         Value::Rows(rows) => {
             for (place, row) in rows.iter().enumerate() {
                 text.push_str(if place > 0 { ",(" } else { "(" });
@@ -134,6 +174,23 @@ mod tests {
                 "273B2044524F50205441424C4520743B202D2D205C0060F48FBFBF"
             )),
             "{text}"
+        );
+    }
+
+    #[test]
+    fn branches_are_put_together_with_parameters_of_their_own() {
+        let one = "(SELECT id FROM t WHERE a = $2 LIMIT $1)".to_owned();
+        let each = vec![vec![1_i64.into(), "x".into()], vec![2_i64.into(), Value::Null]];
+        let call = Call::new("SELECT $2 FROM ($1) AS f", vec![Value::Branches { one, each }, Value::Int(7)]);
+        assert_eq!(
+            written(&call).unwrap(),
+            "SELECT 7 FROM ((SELECT id FROM t WHERE a = _utf8mb4 X'78' LIMIT 1) UNION ALL \
+             (SELECT id FROM t WHERE a = NULL LIMIT 2)) AS f"
+        );
+        assert_eq!(
+            bound(&call).unwrap().0,
+            "SELECT ? FROM ((SELECT id FROM t WHERE a = ? LIMIT ?) UNION ALL \
+             (SELECT id FROM t WHERE a = ? LIMIT ?)) AS f"
         );
     }
 

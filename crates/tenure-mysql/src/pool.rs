@@ -64,6 +64,11 @@ impl Pool {
         }
     }
 
+    /// How long a statement may take.
+    pub(crate) fn longest_statement(&self) -> Duration {
+        self.limits.statement
+    }
+
     pub(crate) fn connector(&self) -> &Connector {
         &self.connector
     }
@@ -72,6 +77,8 @@ impl Pool {
     pub(crate) async fn get(&self, turn: Turn) -> Result<(Link, Turns), StoreError> {
         let turns: &[&Arc<Semaphore>] = match turn {
             Turn::Heartbeat => &[&self.all],
+            // On a connection of its own, beyond the limit: whoever waits must not keep others from theirs.
+            Turn::Wait => &[],
             Turn::Glance => &[self.glance.as_ref().unwrap_or(&self.work), &self.all],
             Turn::Work => &[&self.work, &self.all],
             Turn::Traffic => &[&self.traffic],

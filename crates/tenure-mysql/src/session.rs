@@ -23,6 +23,8 @@ use crate::rows;
 
 /// A value above this is bound and not written into the text, which would double it.
 const WRITTEN_MAX_BYTES: usize = 256 * 1024;
+/// A text of several statements is cut when it is longer than this: the server takes 16 MB at most, unless it is told to.
+const TEXT_MAX_BYTES: usize = 2 * 1024 * 1024;
 
 /// How long an orderly end of a connection may take.
 const GOODBYE: Duration = Duration::from_secs(1);
@@ -218,6 +220,9 @@ impl Session for Link {
             }
             text.push_str(&written(call)?);
             text.push_str(";\n");
+            if text.len() > TEXT_MAX_BYTES {
+                answers.extend(self.texts(std::mem::take(&mut text)).await?);
+            }
         }
         if !text.is_empty() {
             answers.extend(self.texts(text).await?);

@@ -14,12 +14,26 @@ pub(crate) const QUOTES: (char, char) = ('`', '`');
 pub(crate) const TEXTS: Texts = include_statements!("../sql/");
 
 /// Every migration, in order. Version 4 of other databases is part of 3 here.
-pub(crate) const MIGRATIONS: &[Migration] = &[Migration {
-    version: 1,
-    description: "leases, their history, audit",
-    tables: &["schema", "leases", "fences", "lease_history", "audit"],
-    sql: include_str!("../sql/migrations/0001_leases.sql"),
-}];
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    Migration {
+        version: 1,
+        description: "leases, their history, audit",
+        tables: &["schema", "leases", "fences", "lease_history", "audit"],
+        sql: include_str!("../sql/migrations/0001_leases.sql"),
+    },
+    Migration {
+        version: 2,
+        description: "outbox and inbox",
+        tables: &["outbox", "outbox_attempts", "outbox_dead", "inbox"],
+        sql: include_str!("../sql/migrations/0002_outbox.sql"),
+    },
+    Migration {
+        version: 5,
+        description: "nodes and daemons",
+        tables: &["cluster", "nodes", "assignments"],
+        sql: include_str!("../sql/migrations/0005_cluster.sql"),
+    },
+];
 
 /// What a server is asked first.
 pub(crate) const GREETING: &str = "SELECT VERSION() AS version, @@global.read_only AS read_only, \

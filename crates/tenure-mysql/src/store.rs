@@ -132,6 +132,10 @@ impl Driver for MySqlDriver {
         Ok(Box::new(Borrowed { link: Some(link), pool: Arc::clone(&self.pool), _turns: turns }))
     }
 
+    fn longest_statement(&self) -> Duration {
+        self.pool.longest_statement()
+    }
+
     async fn flag_is_down(&self, session: &mut dyn Session, flag: &Flag) -> Result<bool, Fault> {
         self.look_at(session, flag).await
     }

@@ -1,6 +1,7 @@
 //! What a database's driver has to do for [`SqlStore`](crate::SqlStore).
 
 use std::fmt;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tenure_core::StoreError;
@@ -9,6 +10,7 @@ use tenure_core::lease::Flag;
 
 use crate::fault::Fault;
 use crate::row::Row;
+use crate::statements::Statements;
 use crate::value::Value;
 
 /// One statement and its parameters.
@@ -74,6 +76,8 @@ pub enum Turn {
     Work,
     /// Outbox and events, which have connections of their own.
     Traffic,
+    /// Waiting on the server for a hint: for as long as it takes, beside all others.
+    Wait,
 }
 
 /// A database, as [`SqlStore`](crate::SqlStore) sees it.
@@ -91,6 +95,11 @@ pub trait Driver: Send + Sync + fmt::Debug {
     /// Lends a session.
     async fn lend(&self, turn: Turn) -> Result<Box<dyn Lent>, StoreError>;
 
+    /// How long a statement on a lent session may take before the server or the driver ends it.
+    fn longest_statement(&self) -> Duration {
+        Duration::from_secs(5)
+    }
+
     /// Whether a flag is down on the server of this session. Asked while the session holds the lease's lock.
     async fn flag_is_down(&self, session: &mut dyn Session, flag: &Flag) -> Result<bool, Fault>;
 
@@ -99,6 +108,28 @@ pub trait Driver: Send + Sync + fmt::Debug {
 
     /// What the store can do here.
     fn capabilities(&self) -> Capabilities;
+
+    /// Goes from source to source of the outbox's queue, from `after` on, and answers the heads of at most `steps` of them:
+    /// each costs one step in the index, whatever stands behind it, and all of them few round trips.
+    ///
+    /// Where a statement cannot loop, the steps are statements of their own, and what they go by is kept on the session.
+    async fn walk(
+        &self,
+        session: &mut dyn Session,
+        statements: &Statements,
+        after: &[u8],
+        steps: u32,
+    ) -> Result<Vec<Row>, Fault> {
+        let mut calls = vec![Call::new(&statements.outbox_walk, [after.into()])];
+        for _ in 0..steps {
+            calls.extend(
+                [&statements.outbox_walk_find, &statements.outbox_walk_move, &statements.outbox_walk_head]
+                    .map(|step| Call::new(step, [])),
+            );
+        }
+        let answers = session.run_all(&calls).await?;
+        Ok(answers.into_iter().flat_map(|answer| answer.rows).collect())
+    }
 
     /// Takes the one lock under which schemas are migrated, on this session: others wait for it. It goes with
     /// [`Driver::unlock_migration`], or with the session.

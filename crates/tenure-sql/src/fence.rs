@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tenure_core::lease::{Fence, FenceError, decide};
+use tenure_core::StoreError;
+use tenure_core::lease::{Fence, FenceError, LeaseRecord, decide};
+use tenure_core::time::StoreTime;
 
 use crate::driver::{Answer, Call, Session};
 use crate::fault::Fault;
@@ -43,12 +45,21 @@ impl Shared {
     }
 
     /// Judges what they answered.
+    pub(crate) fn judge_fence(&self, answers: &[Answer], fence: &Fence) -> Result<(), FenceError> {
+        let (record, now) = self.held_lease(answers)?;
+        Ok(decide::check(record.as_ref(), fence, now).into_result()?)
+    }
+
+    /// The lease behind a fence that is held, as those statements answered, and the clock.
     ///
     /// Term and openness are those of the row that is held: the lease's own row is read without a lock, and at isolation
     /// REPEATABLE READ that may be an old one. Its expiry can only be older than the truth then, which refuses, and never
     /// confirms wrongly.
-    pub(crate) fn judge_fence(&self, answers: &[Answer], fence: &Fence) -> Result<(), FenceError> {
-        let [held, read] = answers else { return Err(self.no_row().into()) };
+    pub(crate) fn held_lease(
+        &self,
+        answers: &[Answer],
+    ) -> Result<(Option<LeaseRecord>, StoreTime), StoreError> {
+        let [held, read] = answers else { return Err(self.no_row()) };
         let (mut record, now) = self.reader().lease_and_now(self.only(&read.rows)?)?;
         let reader = self.reader();
         match held.rows.first() {
@@ -64,6 +75,6 @@ impl Shared {
                 }
             }
         }
-        Ok(decide::check(record.as_ref(), fence, now).into_result()?)
+        Ok((record, now))
     }
 }

@@ -18,6 +18,7 @@ use tenure_core::lease::{
 };
 use tenure_core::time::StoreTime;
 
+use crate::batch::in_batches;
 use crate::driver::{Call, Session, Turn};
 use crate::fault::{Fault, FaultKind};
 use crate::store::{Shared, SqlStore};
@@ -107,7 +108,7 @@ pub(crate) struct Locked {
 /// What an operator did.
 pub(crate) struct Audit<'a> {
     pub(crate) actor: &'a str,
-    pub(crate) action: &'static str,
+    pub(crate) action: &'a str,
     pub(crate) subject: &'a str,
     pub(crate) detail: String,
 }
@@ -205,27 +206,24 @@ impl Shared {
     fn writes<O>(&self, decision: &Decision<O>, audit: Option<&Audit<'_>>) -> Vec<Call<'_>> {
         let texts = &self.statements;
         let mut calls = Vec::new();
-        if let Some(record) = &decision.write {
-            calls.extend(self.write_lease(record));
-        }
-        calls.extend(
-            decision.history.iter().map(|change| Call::new(&texts.history_add, history_values(change))),
-        );
+        calls.extend(self.write_leases(decision.write.as_slice()));
+        calls.extend(self.add_history(&decision.history));
         calls.extend(audit.map(|audit| self.add_audit(audit)));
         let end = if calls.is_empty() { &texts.rollback } else { &texts.commit };
         calls.push(Call::new(end, []));
         calls
     }
 
-    /// Writes a lease's row and its fence. Whoever calls this holds the locks of both.
-    pub(crate) fn write_lease(&self, record: &LeaseRecord) -> [Call<'_>; 2] {
+    /// Writes leases and their fences. Whoever calls this holds the fences that are there.
+    pub(crate) fn write_leases(&self, records: &[LeaseRecord]) -> Vec<Call<'_>> {
         let texts = &self.statements;
-        let fence = vec![
-            record.name.as_str().into(),
-            record.term.as_column().into(),
-            (record.released_at.is_none() && record.revoked_at.is_none()).into(),
-        ];
-        [Call::new(&texts.lease_write, lease_values(record)), Call::new(&texts.fence_write, fence)]
+        let fences = in_batches(&texts.fence_write, records.iter().map(fence_values));
+        fences.into_iter().chain(in_batches(&texts.lease_write, records.iter().map(lease_values))).collect()
+    }
+
+    /// Adds lines of history, the oldest first.
+    pub(crate) fn add_history(&self, changes: &[Change]) -> Vec<Call<'_>> {
+        in_batches(&self.statements.history_add, changes.iter().map(history_values))
     }
 
     pub(crate) fn add_audit(&self, audit: &Audit<'_>) -> Call<'_> {
@@ -235,8 +233,17 @@ impl Shared {
     }
 }
 
-/// The values of `lease_write`.
-pub(crate) fn lease_values(record: &LeaseRecord) -> Vec<Value> {
+/// A row of `fence_write`.
+fn fence_values(record: &LeaseRecord) -> Vec<Value> {
+    vec![
+        record.name.as_str().into(),
+        record.term.as_column().into(),
+        (record.released_at.is_none() && record.revoked_at.is_none()).into(),
+    ]
+}
+
+/// A row of `lease_write`.
+fn lease_values(record: &LeaseRecord) -> Vec<Value> {
     let node = &record.node;
     let presence = record.presence.as_ref();
     vec![
@@ -260,8 +267,8 @@ pub(crate) fn lease_values(record: &LeaseRecord) -> Vec<Value> {
     ]
 }
 
-/// The values of `history_add`.
-pub(crate) fn history_values(change: &Change) -> Vec<Value> {
+/// A row of `history_add`.
+fn history_values(change: &Change) -> Vec<Value> {
     let node = &change.node;
     vec![
         change.name.as_str().into(),

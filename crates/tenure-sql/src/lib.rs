@@ -23,19 +23,26 @@
 //! | `statements` | the names of all statements |
 //! | `store`, `work` | the handle, and units of work on its sessions |
 //! | `lease`, `admin`, `registry`, `fence`, `schema` | the contracts over leases |
+//! | `batch` | many rows in few statements |
+//! | `cluster/` | nodes, and where daemons are |
+//! | `outbox/` | outbox and inbox |
 
 mod admin;
+mod batch;
+mod cluster;
 mod driver;
 mod fault;
 mod fence;
 mod lease;
 pub mod limits;
+mod outbox;
 mod reader;
 mod registry;
 mod row;
 mod schema;
 mod statements;
 mod store;
+mod stub;
 mod template;
 mod value;
 mod work;
@@ -43,6 +50,7 @@ mod work;
 pub use driver::{Answer, Call, Driver, Lent, Session, Turn};
 pub use fault::{Fault, FaultKind};
 pub use fence::Fencing;
+pub use outbox::{Inbox, Outbox};
 pub use reader::{Before, Columns, Reader, counted, recorded};
 pub use row::{Cell, Row};
 pub use schema::{Migration, script};

@@ -32,6 +32,11 @@ impl Row {
         Self { names, cells }
     }
 
+    /// Its values, in the order of the statement.
+    pub fn into_cells(self) -> Vec<Cell> {
+        self.cells
+    }
+
     fn cell(&self, column: &str) -> Result<&Cell, String> {
         let place = self.names.iter().position(|name| name.eq_ignore_ascii_case(column));
         place.and_then(|place| self.cells.get(place)).ok_or_else(|| "there is no such column".to_owned())

@@ -107,23 +107,34 @@ impl Shared {
     }
 
     async fn version_on(&self, session: &mut dyn Session) -> Result<Result<u32, StoreError>, Fault> {
+        let there = self.tables_on(session).await?;
+        if !self.tables(1).first().is_some_and(|first| there.contains(first)) {
+            return Ok(self.whole(&there, 0));
+        }
+        let answer = session.run(&Call::new(&self.statements.schema_read, [])).await?;
+        let version = match self.noted(&answer) {
+            Ok(noted) => noted,
+            Err(error) => return Ok(Err(error)),
+        };
+        let whole = self.whole(&there, version);
+        if whole.is_ok() {
+            return Ok(whole);
+        }
+        // Another node may have made them between the two looks. It makes tables first and notes their version then, so
+        // whatever is missing after the version was read is missing.
+        let there = self.tables_on(session).await?;
+        Ok(self.whole(&there, version))
+    }
+
+    /// Which tables of ours are there.
+    async fn tables_on(&self, session: &mut dyn Session) -> Result<Vec<String>, Fault> {
         let tables = self.tables(self.newest());
         let params = vec![
             Value::list(tables.iter().map(String::as_str)),
             self.naming.schema.as_ref().map(Identifier::as_str).into(),
         ];
         let there = session.run(&Call::new(&self.statements.tables_there, params)).await?;
-        let names = there.rows.iter().filter_map(|row| row.text("name").ok().flatten());
-        let there: Vec<String> = names.collect();
-        let mut version = 0;
-        if there.first().is_some() && tables.first().is_some_and(|first| there.contains(first)) {
-            let answer = session.run(&Call::new(&self.statements.schema_read, [])).await?;
-            match self.noted(&answer) {
-                Ok(noted) => version = noted,
-                Err(error) => return Ok(Err(error)),
-            }
-        }
-        Ok(self.whole(&there, version))
+        Ok(there.rows.iter().filter_map(|row| row.text("name").ok().flatten()).collect())
     }
 
     fn noted(&self, answer: &Answer) -> Result<u32, StoreError> {

@@ -60,6 +60,24 @@ declare! { $
     history_add history_list history_last_term
     audit_add
     schema_read schema_write tables_there
+    // The cluster.
+    member_columns daemon_columns
+    cluster_look cluster_bump cluster_revision cluster_nodes
+    daemons_named daemons_of_groups daemons_after daemons_list
+    fences_try fences_there leases_hold leases_named
+    nodes_write nodes_delete daemons_write daemons_delete
+    session_uncommitted cluster_wait cluster_settled
+    // The outbox: what is enqueued, looked at, recorded, swept; what an operator sees and does; the inbox.
+    outbox_due_fragment outbox_columns outbox_clock outbox_any
+    outbox_insert outbox_existing outbox_savepoint outbox_undo
+    outbox_lanes outbox_lane outbox_sources outbox_walk outbox_walk_find outbox_walk_move outbox_walk_head
+    outbox_unordered outbox_unordered_narrow outbox_unordered_next outbox_rows outbox_load
+    outbox_lock outbox_finish outbox_again outbox_halt outbox_revive outbox_release outbox_delete
+    attempts_add attempts_list attempts_delete
+    dead_add dead_find dead_count dead_read dead_discard dead_delete
+    outbox_summary_columns outbox_number outbox_list outbox_list_pending outbox_list_dead outbox_content
+    stats_total stats_pending stats_dead sweep_look sweep_inbox
+    inbox_accept inbox_refuse inbox_read
 }
 
 /// What other texts may use: `{name}`, and what stands for it.

@@ -23,6 +23,15 @@ pub enum Value {
     List(Vec<Value>),
     /// Several rows where the statement says `VALUES $1`, each of the same width. Never empty.
     Rows(Vec<Vec<Value>>),
+    /// Several questions of one kind where the statement says `FROM ($1)`: for each list of parameters what `one` answers to
+    /// it, all together. A database that has no other means puts as many copies of `one` together by `UNION ALL`. Never
+    /// empty.
+    Branches {
+        /// The question, with `$1`, `$2` … for its own parameters.
+        one: String,
+        /// The parameters, once for each.
+        each: Vec<Vec<Value>>,
+    },
 }
 
 impl Value {
@@ -40,6 +49,7 @@ impl Value {
             Self::Bytes(bytes) => bytes.len(),
             Self::List(list) => list.iter().map(Self::size).sum(),
             Self::Rows(rows) => rows.iter().flatten().map(Self::size).sum(),
+            Self::Branches { each, .. } => each.iter().flatten().map(Self::size).sum(),
         }
     }
 }

@@ -17,6 +17,14 @@
 //! # Ok(()) }
 //! ```
 //!
+//! Another database is another URL and the feature that goes with it:
+//!
+//! | URL | feature | what enqueues, appends, accepts and checks a fence in a transaction of your own |
+//! |---|---|---|
+//! | `sqlite:app.db` | `sqlite` (default) | `tenure::sqlite`, with rusqlite, or sqlx by the feature `sqlx` |
+//! | `postgres://user@host/database` | `postgres` | `tenure::postgres`, with tokio-postgres, or sqlx by the feature `sqlx` |
+//! | `mysql://user@host/database`, `mariadb://…` | `mysql` | `tenure::mysql`, with sqlx |
+//!
 //! **What this does not promise.** Holding a lease does not mean that nobody else acts: a paused process acts the moment
 //! it wakes, before it can look at its clock. Whatever must not happen twice carries the [`Fence`] into the transaction
 //! that does it, and lets the database refuse it there.
@@ -61,6 +69,8 @@ pub use tenure_core::registry::Classifier;
 pub use tenure_core::subscription::{OnFailure, SubscriptionSettings};
 pub use tenure_core::{entity, event};
 
+#[cfg(feature = "mysql")]
+pub use tenure_mysql as mysql;
 #[cfg(feature = "postgres")]
 pub use tenure_postgres as postgres;
 #[cfg(feature = "sqlite")]

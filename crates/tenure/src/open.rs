@@ -12,7 +12,7 @@ use tenure_core::memory::MemoryStore;
 use tenure_core::naming::Naming;
 
 use crate::clock::SteadyStoreClock;
-#[cfg(any(feature = "sqlite", feature = "postgres"))]
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 use crate::heart;
 
 /// How a store is opened.
@@ -37,14 +37,18 @@ impl Default for OpenOptions {
 #[non_exhaustive]
 pub enum OpenError {
     /// The URL's scheme names no store.
-    #[error("unknown scheme `{scheme}:` in the store's URL; known are sqlite:, postgres: and memory:")]
+    #[error(
+        "unknown scheme `{scheme}:` in the store's URL; known are sqlite:, postgres:, mysql:, mariadb:, sqlserver: and \
+         memory:"
+    )]
     UnknownScheme {
         /// The scheme that was given.
         scheme: String,
     },
     /// The text has no scheme at all.
     #[error(
-        "the store's URL has no scheme; write for example sqlite:app.db or postgres://user@host/database"
+        "the store's URL has no scheme; write for example sqlite:app.db, postgres://user@host/database or \
+         mysql://user@host/database"
     )]
     NoScheme,
     /// This build leaves the store's crate out.
@@ -176,11 +180,16 @@ pub async fn open(url: &str, options: OpenOptions) -> Result<Database, OpenError
         "memory" => Ok(Database::new(MemoryStore::new(Arc::new(SteadyStoreClock::start())))),
         "sqlite" => open_sqlite(url, options).await,
         "postgres" | "postgresql" => open_postgres(url, options).await,
+        "mysql" | "mariadb" => open_mysql(url, options).await,
+        "sqlserver" | "mssql" => Err(SQLSERVER_LEFT_OUT),
         other => Err(unknown_scheme(other)),
     }
 }
 
-#[cfg(any(feature = "sqlite", feature = "postgres"))]
+/// What no build has yet.
+const SQLSERVER_LEFT_OUT: OpenError = OpenError::LeftOut { scheme: "sqlserver", feature: "sqlserver" };
+
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 fn bad_url(error: StoreError) -> OpenError {
     match error {
         StoreError::Refused { .. } => OpenError::BadUrl(error),
@@ -228,8 +237,23 @@ async fn open_postgres(_: &str, _: OpenOptions) -> Result<Database, OpenError> {
     Err(OpenError::LeftOut { scheme: "postgres", feature: "postgres" })
 }
 
+#[cfg(feature = "mysql")]
+async fn open_mysql(url: &str, options: OpenOptions) -> Result<Database, OpenError> {
+    use tenure_mysql::{MySqlOptions, MySqlStore};
+
+    let mut mysql = MySqlOptions::from_url(url).map_err(bad_url)?;
+    mysql.naming = options.naming;
+    mysql.connect_timeout = options.connect_timeout.unwrap_or(mysql.connect_timeout);
+    connected(async { Ok(MySqlStore::connect(mysql).await?.sql().clone()) }).await
+}
+
+#[cfg(not(feature = "mysql"))]
+async fn open_mysql(_: &str, _: OpenOptions) -> Result<Database, OpenError> {
+    Err(OpenError::LeftOut { scheme: "mysql", feature: "mysql" })
+}
+
 /// Connects on the heartbeat thread.
-#[cfg(any(feature = "sqlite", feature = "postgres"))]
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 async fn connected<S: Store + 'static>(
     connect: impl Future<Output = Result<S, StoreError>> + Send + 'static,
 ) -> Result<Database, OpenError> {
@@ -249,8 +273,17 @@ pub fn migrations(url: &str, naming: &Naming) -> Result<String, OpenError> {
         "memory" => Ok(String::new()),
         #[cfg(feature = "sqlite")]
         "sqlite" => Ok(tenure_sqlite::migrations(naming)),
+        #[cfg(not(feature = "sqlite"))]
+        "sqlite" => Err(OpenError::LeftOut { scheme: "sqlite", feature: "sqlite" }),
         #[cfg(feature = "postgres")]
         "postgres" | "postgresql" => Ok(tenure_postgres::migrations(naming)),
+        #[cfg(not(feature = "postgres"))]
+        "postgres" | "postgresql" => Err(OpenError::LeftOut { scheme: "postgres", feature: "postgres" }),
+        #[cfg(feature = "mysql")]
+        "mysql" | "mariadb" => Ok(tenure_mysql::migrations(naming)),
+        #[cfg(not(feature = "mysql"))]
+        "mysql" | "mariadb" => Err(OpenError::LeftOut { scheme: "mysql", feature: "mysql" }),
+        "sqlserver" | "mssql" => Err(SQLSERVER_LEFT_OUT),
         other => Err(unknown_scheme(other)),
     }
 }

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 /// Measure how fast one relay drains a backlog to a sink that does nothing
 ///
 /// Beside it, in turns, the plainest loop is measured that reads the same rows in order, deletes them and notes one
-/// attempt for each, without delivering: the ceiling. Everything happens in a schema or file of its own.
+/// attempt for each, without delivering: the ceiling. Everything happens in a schema, a database or a file of its own.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tenure bench drain --db postgres://app@127.0.0.1/app --json")]
 pub(crate) struct DrainArgs {
@@ -38,12 +38,15 @@ pub(crate) struct EnqueueArgs {
 /// Measure how long it takes from a commit until the receiver has the message
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  tenure bench latency --to http --rate 500 --db postgres://app@127.0.0.1/app --json"
+    after_help = "Example:\n  tenure bench latency --to http --apart --rate 500 --db postgres://app@127.0.0.1/app --json"
 )]
 pub(crate) struct LatencyArgs {
     /// Where messages go
     #[arg(long, value_name = "SINK", default_value = "handler")]
     pub(crate) to: LatencyTo,
+    /// Let the relay be a process of its own, as it mostly is; only with --to http
+    #[arg(long)]
+    pub(crate) apart: bool,
     /// How many messages are committed per second
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) rate: u32,

@@ -25,7 +25,8 @@ pub(crate) use self::outbox::{
 
 /// Send what was committed, and run each background job on one copy at a time.
 ///
-/// A transactional outbox and leases with terms over a database you already have: SQLite or Postgres.
+/// A transactional outbox and leases with terms over a database you already have: SQLite, Postgres, MySQL or
+/// MariaDB.
 #[derive(Debug, Parser)]
 #[command(
     name = "tenure",
@@ -50,7 +51,7 @@ pub(crate) struct Cli {
 /// Options that may stand before or after the subcommand.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Global {
-    /// The database: sqlite:PATH or postgres://USER@HOST/DATABASE
+    /// The database: sqlite:PATH, postgres://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE
     #[arg(long, global = true, env = "TENURE_DB", value_name = "URL", hide_env_values = true)]
     pub(crate) db: Option<String>,
     /// Print JSON instead of text
@@ -59,7 +60,7 @@ pub(crate) struct Global {
     /// How log lines are written to standard error; their level is set by TENURE_LOG (warn, for relay info)
     #[arg(long, global = true, env = "TENURE_LOG_FORMAT", value_name = "FORMAT", default_value = "text")]
     pub(crate) log: LogFormat,
-    /// The schema that holds Tenure's tables (Postgres); the connection's own by default
+    /// The schema (Postgres) or database (MySQL) that holds Tenure's tables; the connection's own by default
     #[arg(long, global = true, env = "TENURE_SCHEMA", value_name = "NAME")]
     pub(crate) schema: Option<String>,
     /// What the names of Tenure's tables begin with
@@ -124,7 +125,8 @@ pub(crate) enum Command {
     Exit codes: that of the command; 128+N when signal N ended it; 127 when it was not found, 126 when it cannot be \
     executed; 1 when the lease was lost or could not be had; 2 for wrong usage.")]
 pub(crate) struct RunArgs {
-    /// Where the lease is kept: sqlite:PATH, postgres://USER@HOST/DATABASE or memory: (default: --db)
+    /// Where the lease is kept: sqlite:PATH, postgres://USER@HOST/DATABASE, mysql://USER@HOST/DATABASE or memory: (default:
+    /// --db)
     #[arg(long, env = "TENURE_LEASE_URL", value_name = "URL", hide_env_values = true)]
     pub(crate) lease: Option<String>,
     /// The lease's name; who uses the same name takes turns
@@ -232,7 +234,8 @@ pub(crate) enum LeaseCommand {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     tenure migrate --db postgres://owner@db.internal/app\n  \
-    tenure migrate --db postgres://owner@db.internal/app --print > tenure.sql")]
+    tenure migrate --db postgres://owner@db.internal/app --print > tenure.sql\n  \
+    tenure migrate --db mysql://owner@db.internal/app --print | mysql app")]
 pub(crate) struct MigrateArgs {
     /// Print the statements for a DBA instead of running them; connects to nothing
     #[arg(long)]
@@ -287,13 +290,14 @@ pub(crate) enum FailoverKind {
 
 /// Count the statements that a holder, a waiting node, a relay and nodes of a cluster run while nothing happens
 ///
-/// On Postgres they are counted on the wire. On SQLite they are counted in the logs of the processes, which work on files of
+/// On a server they are counted on the wire, where it must not be encrypted. On SQLite they are counted in the logs of the processes, which work on files of
 /// their own beside the one that is named: one for the holder and the waiting node, one for the relay, since a relay is
 /// woken by whatever another process commits to its file, and one for the cluster.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
         tenure bench idle --db sqlite:app.db --seconds 20 --json\n  \
-        tenure bench idle --db postgres://app@127.0.0.1/app --seconds 20 --json")]
+        tenure bench idle --db postgres://app@127.0.0.1/app --seconds 20 --json\n  \
+        tenure bench idle --db mysql://app@127.0.0.1/app --seconds 20 --json")]
 pub(crate) struct IdleArgs {
     /// For how long
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=3600))]

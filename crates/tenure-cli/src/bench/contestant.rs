@@ -68,6 +68,21 @@ impl Contestant {
         Self::spawn(command, Some(meter))
     }
 
+    /// A relay to this receiver, over tables that someone else has made.
+    pub(super) fn start_relay_to(
+        receiver: &str,
+        (url, schema): (String, Option<String>),
+    ) -> Result<Self, Failure> {
+        let binary = std::env::current_exe().map_err(not_started)?;
+        let mut command = Command::new(binary);
+        command.arg("--json");
+        if let Some(schema) = schema {
+            command.args(["--schema", &schema]);
+        }
+        command.env("TENURE_DB", url).args(["relay", "--to", receiver]);
+        Self::spawn(command, None)
+    }
+
     fn spawn(mut command: Command, meter: Option<&Meter>) -> Result<Self, Failure> {
         let quiet = std::env::var_os("TENURE_LOG").is_none();
         let stderr = match meter.is_some_and(|meter| meter.prepare(&mut command)) {

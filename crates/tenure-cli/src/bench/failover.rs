@@ -10,7 +10,7 @@ use tenure::core::lease::LeaseSettings;
 
 use super::actor::{ActLog, micros_now};
 use super::contestant::{Contestant, Entry};
-use super::proxy::{Proxy, upstream};
+use super::proxy::{Proxy, Upstream};
 use super::stats::Spans;
 use crate::args::{FailoverArgs, FailoverKind, Global};
 use crate::output::{self, Failure, Table};
@@ -68,7 +68,7 @@ pub(crate) async fn failover(global: &Global, args: &FailoverArgs) -> Result<Exi
     };
     let mut failed = false;
     for kind in &args.kinds {
-        if *kind == FailoverKind::Cut && upstream(url).is_none() {
+        if *kind == FailoverKind::Cut && Upstream::of(url).is_none() {
             report.notes.push("cut: there is no connection to cut on this store".into());
             report.kinds.insert(kind.name(), None);
             continue;
@@ -189,7 +189,7 @@ impl<'a> Course<'a> {
     }
 
     async fn start(&self) -> Result<Runner, Failure> {
-        let proxy = match (self.kind, upstream(self.url)) {
+        let proxy = match (self.kind, Upstream::of(self.url)) {
             (FailoverKind::Cut, Some(upstream)) => Some(Proxy::start(upstream).await?),
             _ => None,
         };

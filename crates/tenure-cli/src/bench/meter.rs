@@ -8,7 +8,7 @@ use tenure::sqlite::SqliteOptions;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{ChildStderr, Command};
 
-use super::proxy::{Proxy, upstream};
+use super::proxy::{Proxy, Upstream};
 use crate::output::Failure;
 
 /// What a contestant's log tells each statement by.
@@ -16,8 +16,8 @@ const TARGET: &str = "tenure_sqlite::statement";
 
 /// Where contestants work, so that their statements can be counted.
 pub(super) enum Place {
-    /// The server at this address, by this URL.
-    Server { url: String, address: String },
+    /// A server, by this URL.
+    Server { url: String, upstream: Upstream },
     /// A file of its own, beside the one that was named.
     File(OwnFile),
     /// A file that someone else looks after, by this URL.
@@ -39,10 +39,10 @@ impl Place {
             return Ok(Self::Given(url.to_owned()));
         }
         let unseen = || {
-            let how = "give a sqlite: URL, or a postgres:// URL with a host";
+            let how = "give a sqlite: URL, or a postgres:// or mysql:// URL with a host";
             Failure::Usage(format!("statements are counted in the log, or on the wire; {how}"))
         };
-        Ok(Self::Server { url: url.to_owned(), address: upstream(url).ok_or_else(unseen)? })
+        Ok(Self::Server { url: url.to_owned(), upstream: Upstream::of(url).ok_or_else(unseen)? })
     }
 
     pub(super) fn url(&self) -> &str {
@@ -56,9 +56,9 @@ impl Place {
     /// A meter for one contestant.
     pub(super) async fn meter(&self) -> Result<Meter, Failure> {
         match self {
-            Self::Server { url, address } => {
-                let proxy = Proxy::start(address.clone()).await?;
-                Ok(Meter { url: proxy.url(url)?, count: Count::Wire(proxy) })
+            Self::Server { url, upstream } => {
+                let proxy = Proxy::start(upstream.clone()).await?;
+                Ok(Meter { url: proxy.plain_url(url)?, count: Count::Wire(proxy) })
             }
             Self::File(_) | Self::Given(_) => {
                 Ok(Meter { url: self.url().to_owned(), count: Count::Log(Arc::default()) })

@@ -10,6 +10,7 @@ mod meter;
 pub(crate) mod outbox;
 mod proxy;
 mod stats;
+mod wire;
 
 use std::process::ExitCode;
 

@@ -11,10 +11,11 @@ use tenure::sqlite::{SqliteOptions, SqliteStore};
 use tenure::{Duty, FenceError};
 use tokio_postgres::{Client, NoTls};
 
+use super::mysql::MySqlLedger;
 use super::statements::{named, postgres, sqlite};
 use crate::args::Global;
 use crate::output::Failure;
-use crate::store;
+use crate::{mysql, store};
 
 /// How long a write waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -33,6 +34,7 @@ pub(super) enum Written {
 /// Where daemons write.
 #[derive(Debug)]
 pub(super) enum Ledger {
+    MySql(Box<MySqlLedger>),
     Postgres {
         url: String,
         fencing: tenure::postgres::Fencing,
@@ -53,6 +55,9 @@ impl Ledger {
         let (url, naming) = (store::database_url(global)?, store::naming(global)?);
         if url.starts_with("sqlite:") {
             return Self::sqlite(url, &naming).await;
+        }
+        if mysql::is_named_by(url) {
+            return Ok(Self::MySql(Box::new(MySqlLedger::open(url, &naming).await?)));
         }
         let mut options = PostgresOptions::from_url(url)?;
         options.naming = naming.clone();
@@ -79,6 +84,7 @@ impl Ledger {
     /// Writes a row under the fence of a daemon.
     pub(super) async fn write(&self, duty: &Duty, seq: i64) -> Written {
         let written = match self {
+            Self::MySql(ledger) => ledger.write(duty, seq).await,
             Self::Postgres { url, fencing, write, client } => {
                 // One write at a time; a session that broke is opened anew.
                 let mut client = client.lock().await;
@@ -120,7 +126,7 @@ impl Ledger {
     }
 }
 
-enum FailedWrite {
+pub(super) enum FailedWrite {
     Refused,
     Unknown(String),
 }

@@ -2,6 +2,7 @@
 //! under their fences. Every event is one line of JSON, stamped by the steady clock that all processes of a machine share.
 
 mod ledger;
+mod mysql;
 mod statements;
 
 use std::process::ExitCode;

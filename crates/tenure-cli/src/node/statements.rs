@@ -18,6 +18,20 @@ pub(super) mod sqlite {
         "INSERT INTO {prefix}cluster_ledger (daemon, generation, node, seq) VALUES (?1, ?2, ?3, ?4)";
 }
 
+pub(super) mod mysql {
+    pub(crate) const CREATE: &str = "CREATE TABLE IF NOT EXISTS {cluster_ledger} (id bigint AUTO_INCREMENT PRIMARY KEY, \
+        daemon varchar(200) NOT NULL, generation bigint NOT NULL, node varchar(200) NOT NULL, seq bigint NOT NULL)";
+    pub(crate) const WRITE: &str =
+        "INSERT INTO {cluster_ledger} (daemon, generation, node, seq) VALUES (?, ?, ?, ?)";
+    /// A process that freezes between its fence and its commit must not keep its daemon.
+    pub(crate) const OPENING: &str = "SET SESSION wait_timeout = 2";
+}
+
+/// With the names of the tables as the command line says, for MySQL.
+pub(super) fn named_in_backticks(statement: &str, naming: &tenure::core::naming::Naming) -> String {
+    statement.replace("{cluster_ledger}", &naming.table_quoted("cluster_ledger", ('`', '`')))
+}
+
 /// With the names of the tables as the command line says.
 pub(super) fn named(statement: &str, naming: &tenure::core::naming::Naming) -> String {
     let schema = naming.schema.as_ref().map_or_else(String::new, |schema| format!("\"{schema}\"."));

@@ -90,7 +90,7 @@ pub(crate) async fn run(global: &Global, args: &RunArgs) -> Result<ExitCode, Fai
 async fn open(global: &Global, args: &RunArgs, url: &str) -> Result<tenure::Database, Failure> {
     if url.starts_with("memory:") {
         output::note(
-            "leases in memory exclude nobody outside of this process; use sqlite: or postgres: instead",
+            "leases in memory exclude nobody outside of this process; use a database instead, say sqlite:jobs.db",
         );
     }
     let patience = if args.restart { Duration::MAX } else { args.wait.unwrap_or_default() };

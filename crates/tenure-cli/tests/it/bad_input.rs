@@ -19,6 +19,18 @@ tests_on!(postgres:
     table_names_are_validated,
 );
 tests_on!(pgbouncer: a_newer_schema_is_left_alone);
+tests_on!(mariadb:
+    an_unreachable_server_is_an_error_soon,
+    a_missing_database_is_told,
+    a_newer_schema_is_left_alone,
+    table_names_are_validated,
+);
+tests_on!(mysql:
+    an_unreachable_server_is_an_error_soon,
+    a_missing_database_is_told,
+    a_newer_schema_is_left_alone,
+    table_names_are_validated,
+);
 
 const CANARY: &str = "c4n4ry-s3cret";
 
@@ -56,12 +68,13 @@ fn each_command(url: &str) -> [Command; 4] {
 }
 
 fn urls_that_name_no_store_are_wrong_usage(_: &Store) {
-    let known = "sqlite:, postgres: and memory:";
+    let known = "sqlite:, postgres:, mysql:, mariadb:, sqlserver: and memory:";
     for (url, words) in [
         (format!("oracle://user:{CANARY}@host/db"), &["unknown scheme `oracle:`", known][..]),
         (format!("user:{CANARY}@host/db"), &["unknown scheme", known]),
         (format!("/var/{CANARY}.db"), &["no scheme", "sqlite:app.db"]),
-        (format!("host=h password={CANARY}"), &["no scheme", "postgres://"]),
+        (format!("host=h password={CANARY}"), &["no scheme", "postgres://", "mysql://"]),
+        (format!("Server=h;Password={CANARY};"), &["no scheme"]),
         (format!("password={CANARY} host=::1"), &["scheme"]),
         (String::new(), &["no ", "sqlite:"]),
     ] {
@@ -72,10 +85,15 @@ fn urls_that_name_no_store_are_wrong_usage(_: &Store) {
     fails(tenure().args(["lease", "list"]), 2, &["--db", "TENURE_DB"]);
     fails(tenure().args(["run", "--name", "job", "--", "true"]), 2, &["--lease"]);
     // A URL in a place where none belongs is not repeated either.
-    let url = format!("postgres://user:{CANARY}@host/db");
-    fails(tenure().args(["lease", "list", &url]), 2, &["unexpected argument"]);
-    fails(tenure().args(["lease", "list", "--limit", &url, "--db", "memory:"]), 2, &["--limit"]);
-    fails(tenure().args(["migrate", "--url", &url]), 2, &["--url"]);
+    for url in [
+        format!("postgres://user:{CANARY}@host/db"),
+        format!("mysql://user:{CANARY}@host/db"),
+        format!("sqlserver://host:1433;user=sa;Password={CANARY};database=app"),
+    ] {
+        fails(tenure().args(["lease", "list", &url]), 2, &["unexpected argument"]);
+        fails(tenure().args(["lease", "list", "--limit", &url, "--db", "memory:"]), 2, &["--limit"]);
+        fails(tenure().args(["migrate", "--url", &url]), 2, &["--url"]);
+    }
     for odd in ["it's", "a b", "\"", "` ", "@", "'\"' "] {
         let url = format!("postgres://user:{odd}{CANARY}{odd}@host/db");
         fails(tenure().args(["lease", "list", &url]), 2, &["unexpected argument"]);
@@ -154,22 +172,26 @@ fn table_names_are_validated(store: &Store) {
     fails(&mut command, 2, &["schema"]);
 }
 
-fn an_unreachable_server_is_an_error_soon(_: &Store) {
-    for mut command in each_command(&format!("postgres://user:{CANARY}@127.0.0.1:1/db")) {
+fn an_unreachable_server_is_an_error_soon(store: &Store) {
+    let (scheme, reads, tls) = match store.is_mysql() {
+        true => ("mysql", "MySQL URL", "ssl-mode"),
+        false => ("postgres", "Postgres URL", "sslmode"),
+    };
+    for mut command in each_command(&format!("{scheme}://user:{CANARY}@127.0.0.1:1/db")) {
         fails(&mut command, 1, &["cannot be reached", "127.0.0.1"]);
     }
-    for mut command in each_command(&format!("postgres://user:{CANARY}@no-such-host.invalid/db")) {
+    for mut command in each_command(&format!("{scheme}://user:{CANARY}@no-such-host.invalid/db")) {
         fails(&mut command, 1, &["cannot be reached"]);
     }
     for url in [
-        format!("postgres://user:{CANARY}@"),
-        format!("postgres://user:{CANARY}@host:port/db"),
-        format!("postgres://user:{CANARY}@127.0.0.1:1/db?sslmode=perhaps"),
-        format!("postgres://user:{CANARY}@127.0.0.1:1/db?no_such_option={CANARY}"),
-        format!("postgres:{CANARY}"),
+        format!("{scheme}://user:{CANARY}@"),
+        format!("{scheme}://user:{CANARY}@host:port/db"),
+        format!("{scheme}://user:{CANARY}@127.0.0.1:1/db?{tls}=perhaps"),
+        format!("{scheme}://user:{CANARY}@127.0.0.1:1/db?no_such_option={CANARY}"),
+        format!("{scheme}:{CANARY}"),
     ] {
         for mut command in each_command(&url) {
-            fails(&mut command, 2, &["Postgres URL"]);
+            fails(&mut command, 2, &[reads]);
         }
     }
 }
@@ -183,7 +205,14 @@ fn with(url: &str, change: impl FnOnce(&mut url::Url)) -> String {
 }
 
 fn a_missing_database_is_told(store: &Store) {
-    for mut command in each_command(&with(store.url(), |url| url.set_path("/no_such_database"))) {
+    let absent = with(store.url(), |url| {
+        url.set_path("/no_such_database");
+        // MySQL looks at the password first.
+        if store.is_mysql() {
+            url.set_password(None).unwrap();
+        }
+    });
+    for mut command in each_command(&absent) {
         fails(&mut command, 1, &["no_such_database"]);
     }
 }
@@ -193,6 +222,26 @@ fn on_postgres_a_wrong_password_is_told_but_not_repeated() {
     let Some(url) = server("TENURE_TEST_POSTGRES_AUTH_URL") else { return };
     for mut command in each_command(&with(&url, |_| ())) {
         fails(&mut command, 1, &["password"]);
+    }
+}
+
+#[test]
+fn on_mariadb_a_wrong_password_is_told_but_not_repeated() {
+    let Some(url) = server("TENURE_TEST_MARIADB_AUTH_URL") else { return };
+    refuses_a_wrong_password(&url);
+}
+
+#[test]
+fn on_mysql_a_wrong_password_is_told_but_not_repeated() {
+    let Some(url) = server("TENURE_TEST_MYSQL_AUTH_URL") else { return };
+    refuses_a_wrong_password(&url);
+}
+
+fn refuses_a_wrong_password(url: &str) {
+    let mut right = tenure();
+    assert_eq!(run(right.args(["migrate", "--db", url, "--table-prefix", "t_auth_"])).ok().stderr, "");
+    for mut command in each_command(&with(url, |_| ())) {
+        fails(&mut command, 1, &["Access denied", "password"]);
     }
 }
 

@@ -17,6 +17,18 @@ tests_on!(postgres:
     a_cluster_is_one_object_with_its_figures,
     a_measurement_that_is_ended_leaves_nothing_behind,
 );
+tests_on!(mariadb:
+    failover_is_one_object_with_its_figures,
+    events_are_measured_against_the_same_rows_by_hand,
+    a_cluster_is_one_object_with_its_figures,
+    a_measurement_that_is_ended_leaves_nothing_behind,
+);
+tests_on!(mysql:
+    failover_is_one_object_with_its_figures,
+    events_are_measured_against_the_same_rows_by_hand,
+    a_cluster_is_one_object_with_its_figures,
+    a_measurement_that_is_ended_leaves_nothing_behind,
+);
 
 fn events_are_measured_against_the_same_rows_by_hand(store: &Store) {
     let positive = |report: &serde_json::Value, figures: &[&str]| {
@@ -108,17 +120,12 @@ fn a_cluster_is_one_object_with_its_figures(store: &Store) {
 }
 
 fn a_measurement_that_is_ended_leaves_nothing_behind(store: &Store) {
-    let named = format!("{}?application_name={}", store.url(), store.prefix());
+    let named = store.known_url();
     let mut command = crate::harness::tenure();
     command.args(["bench", "cluster", "--measure", "kill", "--nodes", "2", "--db", &named]);
     let mut bench =
         command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
-    let sessions = || {
-        let name = store.prefix();
-        store
-            .count(&format!("select count(*) from pg_stat_activity where application_name like '{name}%'"))
-            .unwrap()
-    };
+    let sessions = || store.known_sessions();
     wait_until("two nodes are at work", || sessions() > 8);
     let pid = Pid::from_raw(i32::try_from(bench.id()).unwrap());
     let line = std::fs::read_to_string(format!("/proc/{}/cmdline", children(pid)[0])).unwrap();

@@ -27,19 +27,41 @@ const OPTIONS: [&str; 10] = [
 
 #[test]
 fn s74_chaos_on_sqlite() {
-    on("sqlite", |store| chaos(store, None));
+    on("sqlite", |store| chaos(store, &Faults::default()));
+}
+
+#[test]
+fn s74_chaos_on_mariadb() {
+    on("mariadb", |store| chaos(store, &Faults { cut: Some(Store::end_known_sessions), crash: None }));
+}
+
+#[test]
+fn s74_chaos_on_mysql() {
+    on("mysql", |store| chaos(store, &Faults { cut: Some(Store::end_known_sessions), crash: None }));
 }
 
 #[test]
 fn s74_chaos_on_postgres() {
     let Some(url) = server("TENURE_TEST_CHAOS_POSTGRES_URL") else { return };
-    chaos(&Store::at(&url), Some(&url));
+    // The server belongs to this test alone.
+    let faults = Faults {
+        cut: Some(|store| cut_sessions(store.url())),
+        crash: Some(|store| crash_server(store.url())),
+    };
+    chaos(&Store::at(&url), &faults);
+}
+
+/// What can be done to the server, where there is one.
+#[derive(Default)]
+struct Faults {
+    cut: Option<fn(&Store)>,
+    crash: Option<fn(&Store)>,
 }
 
 /// What was committed: the payloads of each source in order.
 type Committed = Vec<Vec<String>>;
 
-fn chaos(store: &Store, postgres: Option<&str>) {
+fn chaos(store: &Store, faults: &Faults) {
     let seed = fastrand::u64(..);
     eprintln!("the faults' seed is {seed}; what they hit is up to the machine");
     let mut chance = fastrand::Rng::with_seed(seed);
@@ -54,7 +76,8 @@ fn chaos(store: &Store, postgres: Option<&str>) {
         2 if count == 1 => Answer::Hang(Duration::from_millis(300)),
         _ => Answer::Apply,
     });
-    let start = |n: usize| Relay::start(store, &format!("n{n}"), &receiver.url(), &OPTIONS);
+    let url = store.known_url();
+    let start = |n: usize| Relay::start_by(store, &url, &format!("n{n}"), &receiver.url(), &OPTIONS);
     let mut relays: Vec<Relay> = (0..RELAYS).map(start).collect();
     let mut committed: Committed = vec![Vec::new(); SOURCES];
     let began = Instant::now();
@@ -64,13 +87,13 @@ fn chaos(store: &Store, postgres: Option<&str>) {
             commit_or_not(store, &mut committed, &mut chance);
         }
         let victim = chance.usize(..RELAYS);
-        match chance.u32(..12) {
-            0..=2 => {
+        match (chance.u32(..12), faults) {
+            (0..=2, _) => {
                 relays[victim].kill();
                 relays[victim] = start(victim);
                 kills += 1;
             }
-            3 | 4 => {
+            (3 | 4, _) => {
                 let pid = relays[victim].pid();
                 signal(pid, Signal::SIGSTOP);
                 // Sometimes for longer than the lease lasts.
@@ -78,15 +101,15 @@ fn chaos(store: &Store, postgres: Option<&str>) {
                 signal(pid, Signal::SIGCONT);
                 freezes += 1;
             }
-            5 | 6 if postgres.is_some() => {
-                cut_sessions(postgres.unwrap());
+            (5 | 6, Faults { cut: Some(cut), .. }) => {
+                cut(store);
                 cuts += 1;
             }
-            7 if postgres.is_some() && crashes < 4 => {
-                crash_server(postgres.unwrap());
+            (7, Faults { crash: Some(crash), .. }) if crashes < 4 => {
+                crash(store);
                 crashes += 1;
             }
-            8 => {
+            (8, _) => {
                 // One that was started a moment ago may not catch signals yet: then the signal ends it.
                 let code = relays[victim].stop();
                 assert!([0, 143].contains(&code), "{code}: {}", relays[victim].log());

@@ -20,6 +20,18 @@ tests_on!(postgres:
     of_two_nodes_with_one_name_the_second_is_refused,
     a_daemon_waits_for_a_node_with_its_label,
 );
+tests_on!(mariadb:
+    s72_when_a_node_leaves_nothing_waits_for_a_ttl,
+    s65_a_node_that_is_cut_off_stops_before_another_starts,
+    of_two_nodes_with_one_name_the_second_is_refused,
+    a_daemon_waits_for_a_node_with_its_label,
+);
+tests_on!(mysql:
+    s72_when_a_node_leaves_nothing_waits_for_a_ttl,
+    s65_a_node_that_is_cut_off_stops_before_another_starts,
+    of_two_nodes_with_one_name_the_second_is_refused,
+    a_daemon_waits_for_a_node_with_its_label,
+);
 
 /// The ttl of a node, by default.
 const TTL: Duration = Duration::from_secs(6);

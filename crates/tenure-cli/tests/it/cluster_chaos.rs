@@ -11,6 +11,12 @@ use crate::harness::{ClusterNode, Store, assert_never_doubled, declare, runs, te
 
 tests_on!(sqlite: s68_daemons_survive_kills_freezes_and_restarts_of_their_nodes);
 tests_on!(postgres: s68_daemons_survive_kills_freezes_and_restarts_of_their_nodes);
+tests_on!(mariadb:
+    s68_daemons_survive_kills_freezes_and_restarts_of_their_nodes,
+);
+tests_on!(mysql:
+    s68_daemons_survive_kills_freezes_and_restarts_of_their_nodes,
+);
 
 /// How long faults go on.
 const CHAOS: Duration = Duration::from_secs(30);
@@ -24,12 +30,7 @@ fn s68_daemons_survive_kills_freezes_and_restarts_of_their_nodes(store: &Store) 
     eprintln!("the faults' seed is {seed}; what they hit is up to the machine");
     let mut chance = fastrand::Rng::with_seed(seed);
     store.tenure(&["migrate"]).ok();
-    // The sessions of this test are known by their application's name.
-    let name = store.prefix().trim_end_matches('_');
-    let url = match store.is_sqlite() {
-        true => store.url().to_owned(),
-        false => format!("{}?application_name={name}", store.url()),
-    };
+    let url = store.known_url();
     let start = |n: usize| ClusterNode::start_by(store, &url, &format!("n{n}"), &OPTIONS);
     let mut nodes: Vec<ClusterNode> = (0..NODES).map(start).collect();
     let mut former = Vec::new();
@@ -62,9 +63,7 @@ fn s68_daemons_survive_kills_freezes_and_restarts_of_their_nodes(store: &Store) 
                 restarts += 1;
             }
             6 | 7 if !store.is_sqlite() => {
-                store.execute(&format!(
-                    "select pg_terminate_backend(pid) from pg_stat_activity where application_name like '{name}%'"
-                ));
+                store.end_known_sessions();
                 cuts += 1;
             }
             _ => pass(Duration::from_millis(chance.u64(100..1_500))),

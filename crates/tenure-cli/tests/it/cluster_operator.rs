@@ -15,6 +15,16 @@ tests_on!(postgres:
     the_lead_is_resigned_by_hand,
     a_cluster_that_is_not_there_is_shown_as_such,
 );
+tests_on!(mariadb:
+    s69_daemons_are_listed_paused_moved_and_retired_by_hand,
+    the_lead_is_resigned_by_hand,
+    a_cluster_that_is_not_there_is_shown_as_such,
+);
+tests_on!(mysql:
+    s69_daemons_are_listed_paused_moved_and_retired_by_hand,
+    the_lead_is_resigned_by_hand,
+    a_cluster_that_is_not_there_is_shown_as_such,
+);
 
 fn specs() -> Vec<DaemonSpec> {
     let names = ["bench/1", "bench/2", "bench/3", "other/1"];

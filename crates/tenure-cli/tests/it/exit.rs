@@ -29,6 +29,16 @@ tests_on!(pgbouncer:
     the_exit_code_of_the_command_is_returned,
     the_command_knows_its_lease_term_and_node,
 );
+tests_on!(mariadb:
+    the_exit_code_of_the_command_is_returned,
+    the_command_knows_its_lease_term_and_node,
+    standard_input_reaches_the_command,
+);
+tests_on!(mysql:
+    the_exit_code_of_the_command_is_returned,
+    the_command_knows_its_lease_term_and_node,
+    standard_input_reaches_the_command,
+);
 
 fn the_exit_code_of_the_command_is_returned(store: &Store) {
     for expected in [0, 7, 255] {

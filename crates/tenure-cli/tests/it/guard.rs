@@ -26,6 +26,18 @@ tests_on!(postgres:
     a_killed_guard_is_replaced_and_the_next_one_sees_tenure_stopped,
     a_killed_guard_is_replaced_and_the_next_one_sees_tenure_killed,
 );
+tests_on!(mariadb:
+    a_guard_that_does_not_listen_is_replaced_and_never_ends_the_command,
+    a_guard_that_does_not_listen_delays_neither_signals_nor_the_end,
+    a_killed_guard_is_replaced_and_the_next_one_sees_tenure_stopped,
+    a_killed_guard_is_replaced_and_the_next_one_sees_tenure_killed,
+);
+tests_on!(mysql:
+    a_guard_that_does_not_listen_is_replaced_and_never_ends_the_command,
+    a_guard_that_does_not_listen_delays_neither_signals_nor_the_end,
+    a_killed_guard_is_replaced_and_the_next_one_sees_tenure_stopped,
+    a_killed_guard_is_replaced_and_the_next_one_sees_tenure_killed,
+);
 
 fn a_killed_guard_is_replaced_and_the_next_one_sees_tenure_stopped(store: &Store) {
     replaced_before(store, Signal::SIGSTOP);

@@ -4,6 +4,12 @@ use crate::harness::{Store, tests_on};
 
 tests_on!(sqlite: an_idle_relay_and_an_idle_holder_run_at_most_one_statement_a_second, and_a_node_with_any_number_of_daemons_two);
 tests_on!(postgres: and_a_node_with_any_number_of_daemons_two);
+tests_on!(mariadb:
+    and_a_node_with_any_number_of_daemons_two,
+);
+tests_on!(mysql:
+    and_a_node_with_any_number_of_daemons_two,
+);
 
 /// A hiccup of the machine makes a renewal go the long way, and rightly; one measurement without any is enough.
 const MEASUREMENTS: usize = 3;

@@ -8,6 +8,16 @@ use crate::harness::{Acts, Run, Runner, Store, is_running, tests_on, wait_for, w
 tests_on!(sqlite: a_killed_tenure_takes_all_that_its_command_started_along, c7_after_a_kill_the_standby_acts_alone_under_a_higher_term, s15_terms_rise_over_kills_and_releases);
 tests_on!(postgres: a_killed_tenure_takes_all_that_its_command_started_along, c7_after_a_kill_the_standby_acts_alone_under_a_higher_term, s15_terms_rise_over_kills_and_releases);
 tests_on!(pgbouncer: a_killed_tenure_takes_all_that_its_command_started_along, c7_after_a_kill_the_standby_acts_alone_under_a_higher_term);
+tests_on!(mariadb:
+    a_killed_tenure_takes_all_that_its_command_started_along,
+    c7_after_a_kill_the_standby_acts_alone_under_a_higher_term,
+    s15_terms_rise_over_kills_and_releases,
+);
+tests_on!(mysql:
+    a_killed_tenure_takes_all_that_its_command_started_along,
+    c7_after_a_kill_the_standby_acts_alone_under_a_higher_term,
+    s15_terms_rise_over_kills_and_releases,
+);
 
 /// Waits until a script has written the process id of what it started in the background.
 fn background(store: &Store) -> Pid {

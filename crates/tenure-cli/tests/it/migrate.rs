@@ -5,6 +5,20 @@ use crate::harness::{Run, Store, run, tenure, tests_on};
 tests_on!(sqlite: migrating_twice_is_fine, many_migrations_at_once_all_succeed, printed_statements_make_the_schema, without_migration_a_missing_schema_is_an_error, many_first_runs_at_once_all_get_their_turn);
 tests_on!(postgres: migrating_twice_is_fine, many_migrations_at_once_all_succeed, printed_statements_make_the_schema, without_migration_a_missing_schema_is_an_error, many_first_runs_at_once_all_get_their_turn);
 tests_on!(pgbouncer: migrating_twice_is_fine, many_migrations_at_once_all_succeed);
+tests_on!(mariadb:
+    migrating_twice_is_fine,
+    many_migrations_at_once_all_succeed,
+    printed_statements_make_the_schema,
+    without_migration_a_missing_schema_is_an_error,
+    many_first_runs_at_once_all_get_their_turn,
+);
+tests_on!(mysql:
+    migrating_twice_is_fine,
+    many_migrations_at_once_all_succeed,
+    printed_statements_make_the_schema,
+    without_migration_a_missing_schema_is_an_error,
+    many_first_runs_at_once_all_get_their_turn,
+);
 
 const AT_ONCE: usize = 8;
 
@@ -49,8 +63,11 @@ fn many_first_runs_at_once_all_get_their_turn(store: &Store) {
 
 fn printed_statements_make_the_schema(store: &Store) {
     // No server listens there, and no file can be made there: nothing is opened to print.
-    let nowhere =
-        if store.is_sqlite() { "sqlite:/no/such/place/app.db" } else { "postgres://nobody@127.0.0.1:1/none" };
+    let nowhere = match (store.is_sqlite(), store.is_mysql()) {
+        (true, _) => "sqlite:/no/such/place/app.db",
+        (_, true) => "mysql://nobody@127.0.0.1:1/none",
+        _ => "postgres://nobody@127.0.0.1:1/none",
+    };
     let mut command = tenure();
     command.args(["migrate", "--print", "--db", nowhere, "--table-prefix", store.prefix()]);
     let printed = run(&mut command).ok();

@@ -5,6 +5,16 @@ use crate::harness::{Run, Store, tests_on};
 tests_on!(sqlite: s19_two_nodes_of_one_name_are_told_apart, s20_names_are_compared_byte_by_byte, s20_names_that_are_no_names_are_refused);
 tests_on!(postgres: s19_two_nodes_of_one_name_are_told_apart, s20_names_are_compared_byte_by_byte, s20_names_that_are_no_names_are_refused);
 tests_on!(pgbouncer: s19_two_nodes_of_one_name_are_told_apart, s20_names_are_compared_byte_by_byte);
+tests_on!(mariadb:
+    s19_two_nodes_of_one_name_are_told_apart,
+    s20_names_are_compared_byte_by_byte,
+    s20_names_that_are_no_names_are_refused,
+);
+tests_on!(mysql:
+    s19_two_nodes_of_one_name_are_told_apart,
+    s20_names_are_compared_byte_by_byte,
+    s20_names_that_are_no_names_are_refused,
+);
 
 fn s19_two_nodes_of_one_name_are_told_apart(store: &Store) {
     let twin = || Run::calm(store).with(&["--node", "twin"]);

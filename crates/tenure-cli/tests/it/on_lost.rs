@@ -18,6 +18,18 @@ tests_on!(postgres:
     with_restart_a_command_that_was_asked_to_end_runs_again,
 );
 tests_on!(pgbouncer: a_command_that_is_asked_to_end_has_lost_its_lease);
+tests_on!(mariadb:
+    however_short_its_trust_a_healthy_command_is_not_asked_to_end,
+    a_short_stall_does_not_end_the_command,
+    a_command_that_is_asked_to_end_has_lost_its_lease,
+    with_restart_a_command_that_was_asked_to_end_runs_again,
+);
+tests_on!(mysql:
+    however_short_its_trust_a_healthy_command_is_not_asked_to_end,
+    a_short_stall_does_not_end_the_command,
+    a_command_that_is_asked_to_end_has_lost_its_lease,
+    with_restart_a_command_that_was_asked_to_end_runs_again,
+);
 
 /// A busy machine may well stand still for longer than such a short trust: one success in a few tries is enough, for
 /// who ends healthy commands ends each of them.

@@ -27,6 +27,24 @@ tests_on!(pgbouncer:
     a_forced_release_frees_the_lease_at_once_and_fences_the_holder,
     asked_by_sigterm_the_command_may_tidy_up,
 );
+tests_on!(mariadb:
+    a_revoked_holder_ends_its_command_and_the_next_acts_alone,
+    a_forced_release_frees_the_lease_at_once_and_fences_the_holder,
+    what_nobody_holds_cannot_be_released,
+    lists_are_one_array_of_json_or_a_table,
+    histories_are_newest_first_with_their_causes,
+    asked_by_sigterm_the_command_may_tidy_up,
+    a_command_that_ignores_sigterm_is_killed_all_the_same,
+);
+tests_on!(mysql:
+    a_revoked_holder_ends_its_command_and_the_next_acts_alone,
+    a_forced_release_frees_the_lease_at_once_and_fences_the_holder,
+    what_nobody_holds_cannot_be_released,
+    lists_are_one_array_of_json_or_a_table,
+    histories_are_newest_first_with_their_causes,
+    asked_by_sigterm_the_command_may_tidy_up,
+    a_command_that_ignores_sigterm_is_killed_all_the_same,
+);
 
 fn a_revoked_holder_ends_its_command_and_the_next_acts_alone(store: &Store) {
     let acts = Acts::new(store);

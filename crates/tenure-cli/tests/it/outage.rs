@@ -23,6 +23,28 @@ tests_on!(pgbouncer:
     a_short_outage_costs_nothing,
     with_restart_the_command_runs_again_when_the_server_is_back,
 );
+tests_on!(mariadb:
+    a_waiter_rides_out_a_server_that_refuses,
+    a_waiter_rides_out_a_server_that_is_silent,
+    e8_a_holder_that_hears_nothing_ends_its_command_before_the_next_acts,
+    e8_a_holder_whose_server_refuses_ends_its_command_before_the_next_acts,
+    a_short_outage_costs_nothing,
+    a_server_that_is_away_at_the_start_is_waited_for_if_asked,
+    with_restart_the_command_runs_again_when_the_server_is_back,
+    a_signal_ends_a_wait_for_a_silent_server,
+    s02_when_the_server_ends_every_session_nobody_acts_beside_another,
+);
+tests_on!(mysql:
+    a_waiter_rides_out_a_server_that_refuses,
+    a_waiter_rides_out_a_server_that_is_silent,
+    e8_a_holder_that_hears_nothing_ends_its_command_before_the_next_acts,
+    e8_a_holder_whose_server_refuses_ends_its_command_before_the_next_acts,
+    a_short_outage_costs_nothing,
+    a_server_that_is_away_at_the_start_is_waited_for_if_asked,
+    with_restart_the_command_runs_again_when_the_server_is_back,
+    a_signal_ends_a_wait_for_a_silent_server,
+    s02_when_the_server_ends_every_session_nobody_acts_beside_another,
+);
 
 fn pass(time: Duration) {
     std::thread::sleep(time); // passes time: an outage has a length
@@ -135,17 +157,13 @@ fn a_signal_ends_a_wait_for_a_silent_server(store: &Store) {
 
 fn s02_when_the_server_ends_every_session_nobody_acts_beside_another(store: &Store) {
     let acts = Acts::new(store);
-    // The sessions of this test are known by their application's name.
-    let name = store.prefix().trim_end_matches('_');
-    let url = format!("{}?application_name={name}", store.url());
+    let url = store.known_url();
     let (_holder, term) = Run::brisk(store).by(&url).with(&["--restart"]).holding(&acts.command());
     let _standby = Run::brisk(store).by(&url).with(&["--restart"]).waiting(&acts.command());
     for _ in 0..3 {
         let last = *acts.terms().keys().last().unwrap_or(&term);
         acts.wait_for_more(last);
-        store.execute(&format!(
-            "select pg_terminate_backend(pid) from pg_stat_activity where application_name like '{name}%'"
-        ));
+        store.end_known_sessions();
     }
     // Somebody goes on, or takes over.
     let last = *acts.terms().keys().last().unwrap();

@@ -52,6 +52,40 @@ tests_on!(pgbouncer:
     b17_dead_messages_are_found_understood_retried_and_discarded,
     d3_of_two_relays_one_works_and_the_other_takes_over,
 );
+tests_on!(mariadb:
+    b2_a_plain_insert_from_the_shell_of_the_database_is_enough,
+    who_deletes_messages_leaves_nothing_behind,
+    until_empty_leaves_what_waits_for_its_time,
+    b2_what_was_sent_arrives_as_a_cloudevent,
+    a_plain_insert_is_enough,
+    b13_order_is_kept_through_retries,
+    b17_dead_messages_are_found_understood_retried_and_discarded,
+    s45_a_halted_source_waits_for_an_operator,
+    s43_one_bad_row_is_parked_and_the_rest_flows,
+    s46_the_same_id_sends_once_and_another_content_is_refused,
+    a_delayed_message_waits,
+    a_relay_that_is_stopped_lets_deliveries_end,
+    d3_of_two_relays_one_works_and_the_other_takes_over,
+    status_tells_health_by_its_exit_code,
+    an_id_that_stands_in_no_row_is_told_with_1,
+);
+tests_on!(mysql:
+    b2_a_plain_insert_from_the_shell_of_the_database_is_enough,
+    who_deletes_messages_leaves_nothing_behind,
+    until_empty_leaves_what_waits_for_its_time,
+    b2_what_was_sent_arrives_as_a_cloudevent,
+    a_plain_insert_is_enough,
+    b13_order_is_kept_through_retries,
+    b17_dead_messages_are_found_understood_retried_and_discarded,
+    s45_a_halted_source_waits_for_an_operator,
+    s43_one_bad_row_is_parked_and_the_rest_flows,
+    s46_the_same_id_sends_once_and_another_content_is_refused,
+    a_delayed_message_waits,
+    a_relay_that_is_stopped_lets_deliveries_end,
+    d3_of_two_relays_one_works_and_the_other_takes_over,
+    status_tells_health_by_its_exit_code,
+    an_id_that_stands_in_no_row_is_told_with_1,
+);
 
 /// Options under which failures are tried again soon.
 const BRISK: [&str; 6] = ["--retry-first", "20ms", "--retry-cap", "100ms", "--max-attempts", "3"];
@@ -117,8 +151,10 @@ fn b2_what_was_sent_arrives_as_a_cloudevent(store: &Store) {
 fn a_plain_insert_is_enough(store: &Store) {
     store.tenure(&["migrate"]).ok();
     let outbox = store.table("outbox");
+    // In texts of MySQL it stands for what follows.
+    let backslash = if store.is_mysql() { "\\\\" } else { "\\" };
     store.execute(&format!(
-        "insert into {outbox} (topic, type, payload) values ('t', 'k', 'hello, \\ \"you\"')"
+        "insert into {outbox} (topic, type, payload) values ('t', 'k', 'hello, {backslash} \"you\"')"
     ));
     store.execute(&format!(
         "insert into {outbox} (topic, type, payload, source, message_id, headers) \
@@ -144,10 +180,9 @@ fn b2_a_plain_insert_from_the_shell_of_the_database_is_enough(store: &Store) {
         store.prefix(),
         store.table("outbox")
     );
-    let mut shell = std::process::Command::new("psql");
-    shell.arg(store.url()).args(["-q", "-v", "ON_ERROR_STOP=1", "-f", "-"]);
+    let mut shell = shell_of(store);
     shell.stdin(std::process::Stdio::piped());
-    let mut child = shell.spawn().expect("psql, which cargo xtask test installs");
+    let mut child = shell.spawn().expect("the database's own client, which cargo xtask test installs");
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), statements.as_bytes()).unwrap();
     assert!(child.wait().unwrap().success());
     let receiver = Receiver::start();
@@ -155,6 +190,22 @@ fn b2_a_plain_insert_from_the_shell_of_the_database_is_enough(store: &Store) {
     assert_eq!(relay.exit(), 0, "{}", relay.log());
     assert_eq!(receiver.effects("order-7"), ["{\"order\":7}"]);
     assert_eq!(receiver.requests().len(), 1);
+}
+
+/// The database's own client, which stops at the first error. That of MariaDB serves MySQL as well.
+fn shell_of(store: &Store) -> std::process::Command {
+    if !store.is_mysql() {
+        let mut shell = std::process::Command::new("psql");
+        shell.arg(store.url()).args(["-q", "-v", "ON_ERROR_STOP=1", "-f", "-"]);
+        return shell;
+    }
+    let url = url::Url::parse(store.url()).unwrap();
+    let mut shell = std::process::Command::new("mariadb");
+    shell.args(["--no-defaults", "--protocol=TCP", "--skip-ssl", "--user", url.username()]);
+    shell.arg(format!("--password={}", url.password().unwrap_or_default()));
+    shell.args(["--host", url.host_str().unwrap(), "--port", &url.port().unwrap_or(3306).to_string()]);
+    shell.arg(url.path().trim_start_matches('/'));
+    shell
 }
 
 fn b13_order_is_kept_through_retries(store: &Store) {

@@ -32,6 +32,20 @@ tests_on!(pgbouncer:
     a_signal_while_waiting_leaves_no_claim_behind,
     a_wait_that_ends_leaves_with_1,
 );
+tests_on!(mariadb:
+    signals_reach_the_command,
+    the_lease_is_given_back_only_when_the_command_is_gone,
+    what_the_command_left_in_its_group_is_ended_before_the_lease_is_given_back,
+    a_signal_while_waiting_leaves_no_claim_behind,
+    a_wait_that_ends_leaves_with_1,
+);
+tests_on!(mysql:
+    signals_reach_the_command,
+    the_lease_is_given_back_only_when_the_command_is_gone,
+    what_the_command_left_in_its_group_is_ended_before_the_lease_is_given_back,
+    a_signal_while_waiting_leaves_no_claim_behind,
+    a_wait_that_ends_leaves_with_1,
+);
 
 fn signals_reach_the_command(store: &Store) {
     let cases = [

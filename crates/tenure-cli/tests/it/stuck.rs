@@ -22,6 +22,16 @@ tests_on!(postgres:
     s18_a_supervisor_that_stands_still_gives_the_lease_up_though_its_heart_beats,
     with_restart_a_lease_lost_before_the_command_starts_is_waited_for_again,
 );
+tests_on!(mariadb:
+    a_command_runs_under_its_lease_though_nobody_reads_what_tenure_says,
+    s18_a_supervisor_that_stands_still_gives_the_lease_up_though_its_heart_beats,
+    with_restart_a_lease_lost_before_the_command_starts_is_waited_for_again,
+);
+tests_on!(mysql:
+    a_command_runs_under_its_lease_though_nobody_reads_what_tenure_says,
+    s18_a_supervisor_that_stands_still_gives_the_lease_up_though_its_heart_beats,
+    with_restart_a_lease_lost_before_the_command_starts_is_waited_for_again,
+);
 
 fn a_command_runs_under_its_lease_though_nobody_reads_what_tenure_says(store: &Store) {
     let acts = Acts::new(store);

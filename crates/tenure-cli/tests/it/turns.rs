@@ -5,6 +5,16 @@ use crate::harness::{Acts, Run, Store, tests_on, wait_until};
 tests_on!(sqlite: of_five_contenders_one_runs_at_a_time_and_each_gets_its_turn, s25_a_graceful_stop_hands_over, different_names_do_not_wait_for_each_other);
 tests_on!(postgres: of_five_contenders_one_runs_at_a_time_and_each_gets_its_turn, s25_a_graceful_stop_hands_over, different_names_do_not_wait_for_each_other);
 tests_on!(pgbouncer: of_five_contenders_one_runs_at_a_time_and_each_gets_its_turn, s21_behind_a_pooler_it_says_that_the_ttl_decides);
+tests_on!(mariadb:
+    of_five_contenders_one_runs_at_a_time_and_each_gets_its_turn,
+    s25_a_graceful_stop_hands_over,
+    different_names_do_not_wait_for_each_other,
+);
+tests_on!(mysql:
+    of_five_contenders_one_runs_at_a_time_and_each_gets_its_turn,
+    s25_a_graceful_stop_hands_over,
+    different_names_do_not_wait_for_each_other,
+);
 
 fn of_five_contenders_one_runs_at_a_time_and_each_gets_its_turn(store: &Store) {
     let ledger = store.path("ledger");

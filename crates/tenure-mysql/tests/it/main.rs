@@ -7,10 +7,15 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 mod bed;
+mod cluster;
+mod cluster_bed;
+mod cluster_locks;
+mod cluster_suite;
 mod connections;
 mod evidence;
 mod fences;
 mod links;
+mod outbox_suite;
 mod proxy;
 mod sandbox;
 mod schema;

@@ -6,9 +6,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
-use sqlx::{AssertSqlSafe, ConnectOptions as _};
+use sqlx::mysql::{MySqlConnectOptions, MySqlConnection, MySqlRow};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Row as _};
 use tenure_core::contract::Schema as _;
+use tenure_core::id::Unique;
+use tenure_core::lease::{Acquire, Grant, LeaseName};
 use tenure_core::naming::{Identifier, Naming};
 use tenure_mysql::{MySqlOptions, MySqlStore};
 use tenure_sql::SqlStore;
@@ -67,6 +69,28 @@ impl Sandbox {
         format!("{}{table}", self.prefix)
     }
 
+    /// The connections on which a statement of these tables waits for a change of the cluster.
+    pub(crate) async fn waiting(&self) -> Vec<u64> {
+        let sql = format!(
+            "SELECT id FROM information_schema.processlist WHERE info LIKE 'WITH RECURSIVE waiting%{}cluster%'",
+            self.prefix
+        );
+        let found = sqlx::query(AssertSqlSafe(sql)).fetch_all(&mut self.user().await).await.expect("a list");
+        found.iter().map(|row| row.try_get_unchecked(0).expect("a number")).collect()
+    }
+
+    /// Runs statements as they are.
+    pub(crate) async fn batch(&self, sql: &str) {
+        let mut user = self.user().await;
+        sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut user).await.expect("executed");
+    }
+
+    /// The rows of a statement, on a connection of its own.
+    pub(crate) async fn query(&self, sql: &str) -> Vec<MySqlRow> {
+        let mut user = self.user().await;
+        sqlx::query(AssertSqlSafe(sql)).fetch_all(&mut user).await.expect("rows")
+    }
+
     /// Runs a statement on a connection of its own, and says how many rows it concerned.
     pub(crate) async fn execute(&self, sql: String, value: &str) -> u64 {
         let mut user = self.user().await;
@@ -84,7 +108,10 @@ impl Drop for Sandbox {
             runtime.block_on(async {
                 let options: MySqlConnectOptions = url.parse().expect("a URL");
                 let Ok(mut connection) = options.connect().await else { return };
-                let tables = tenure_core::naming::TABLES.map(|table| format!("`{prefix}{table}`")).join(", ");
+                // And what tests make beside them.
+                let tables = tenure_core::naming::TABLES.into_iter().chain(["effects", "bare"]);
+                let tables: Vec<_> = tables.map(|table| format!("`{prefix}{table}`")).collect();
+                let tables = tables.join(", ");
                 let _ = sqlx::raw_sql(AssertSqlSafe(format!(
                     "SET SESSION lock_wait_timeout = 5; DROP TABLE IF EXISTS {tables}"
                 )))
@@ -123,4 +150,22 @@ pub(crate) fn fresh() -> u128 {
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
     let count = u128::from(COUNT.fetch_add(1, Ordering::Relaxed));
     (time << 40) ^ (u128::from(std::process::id()) << 16) ^ count ^ (time >> 12)
+}
+
+/// A lease's name.
+pub(crate) fn name(text: &str) -> LeaseName {
+    LeaseName::new(text).unwrap()
+}
+
+/// A random id.
+pub(crate) fn unique() -> Unique {
+    Unique::from_u128(fresh())
+}
+
+/// A lease that was to be had.
+pub(crate) fn granted(acquire: Acquire) -> Grant {
+    match acquire {
+        Acquire::Granted(grant) => grant,
+        other => panic!("{other:?}"),
+    }
 }

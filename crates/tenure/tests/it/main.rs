@@ -15,6 +15,7 @@ mod parts;
 mod process;
 mod record;
 mod relay;
+mod server;
 mod sink;
 #[cfg(feature = "http")]
 mod sink_answers;
@@ -30,3 +31,4 @@ mod subscription;
 mod subscription_trouble;
 mod suite;
 mod testkit;
+mod urls;

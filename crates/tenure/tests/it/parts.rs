@@ -9,13 +9,14 @@ use async_trait::async_trait;
 use tenure::core::contract::{OutboxStore, Sink};
 use tenure::core::outbox::{Body, Limits, Message, NewMessage};
 use tenure::{
-    Acquired, Database, Depot, Lease, LeaseSettings, Leases, Left, Mandate, OpenOptions, Part, Relay,
-    RelayError, RelaySettings, Stop, Verdict, local_node,
+    Acquired, Database, Depot, Lease, LeaseSettings, Leases, Left, Mandate, Part, Relay, RelayError,
+    RelaySettings, Stop, Verdict, local_node,
 };
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::bank::database;
+use crate::server::Place;
 
 /// Notes what comes, and how much of it at once.
 #[derive(Debug, Default)]
@@ -199,11 +200,25 @@ async fn e7_four_relays_with_parts_deliver_everything_once_and_in_order() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn e7_four_relays_with_parts_deliver_everything_once_and_in_order_on_sqlite() {
-    let directory = tempfile::tempdir().unwrap();
-    let url = format!("sqlite:{}", directory.path().join("parts.db").display());
-    let database = tenure::open(&url, OpenOptions::default()).await.unwrap();
-    database.schema().migrate().await.unwrap();
-    four_parts_deliver_everything_once_and_in_order(database).await;
+    four_parts_on("sqlite").await;
+}
+
+#[cfg(feature = "mysql")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn e7_four_relays_with_parts_deliver_everything_once_and_in_order_on_mariadb() {
+    four_parts_on("mariadb").await;
+}
+
+#[cfg(feature = "mysql")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn e7_four_relays_with_parts_deliver_everything_once_and_in_order_on_mysql() {
+    four_parts_on("mysql").await;
+}
+
+async fn four_parts_on(name: &str) {
+    let Some(place) = Place::of(name) else { return };
+    four_parts_deliver_everything_once_and_in_order(place.open().await).await;
+    place.clean().await;
 }
 
 /// The part goes from relay to relay: asked to end, ended, given back, taken by the next.

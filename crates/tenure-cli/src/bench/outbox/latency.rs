@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use nix::sys::signal::Signal;
 use serde_json::json;
 use tenure::core::contract::Sink;
 use tenure::core::outbox::{Message, MessageId};
@@ -17,8 +18,12 @@ use super::receiver::Receiver;
 use super::rig::{Rig, rig};
 use super::statements::PAYLOAD;
 use crate::args::{Global, LatencyArgs, LatencyTo};
+use crate::bench::contestant::Contestant;
 use crate::bench::stats::Spans;
 use crate::output::{self, Failure};
+
+/// How long messages are waited for.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// When each message arrived.
 #[derive(Debug, Clone, Default)]
@@ -52,18 +57,22 @@ impl Sink for Arrivals {
 }
 
 pub(crate) async fn latency(global: &Global, args: &LatencyArgs) -> Result<ExitCode, Failure> {
+    if args.apart && args.to == LatencyTo::Handler {
+        return Err(Failure::Usage("--apart: a relay in another process delivers to --to http only".into()));
+    }
     let rig = rig(global).await?;
     let measured = unless_ended(measure(&*rig, args)).await;
     let store = rig.store();
     rig.remove().await?;
     let spans = measured?;
-    let to = match args.to {
-        LatencyTo::Handler => "an in-process handler",
-        LatencyTo::Http => "an HTTP receiver",
+    let to = match (args.to, args.apart) {
+        (LatencyTo::Handler, _) => "an in-process handler",
+        (LatencyTo::Http, false) => "an HTTP receiver",
+        (LatencyTo::Http, true) => "an HTTP receiver, by a relay in another process",
     };
     if global.json {
         output::json(&json!({
-            "bench": "latency", "store": store, "to": to, "rate": args.rate, "messages": spans.count,
+            "bench": "latency", "store": store, "to": to, "apart": args.apart, "rate": args.rate, "messages": spans.count,
             "p50_ms": spans.p50, "p99_ms": spans.p99, "max_ms": spans.max,
         }))?;
     } else {
@@ -84,16 +93,11 @@ struct Fine {
 
 async fn measure(rig: &dyn Rig, args: &LatencyArgs) -> Result<Fine, Failure> {
     let arrivals = Arrivals::default();
-    let sink: Arc<dyn Sink> = match args.to {
-        LatencyTo::Handler => Arc::new(arrivals.clone()),
-        LatencyTo::Http => {
-            let receiver = Receiver::start(arrivals.clone()).await?;
-            sink::from_url(&receiver.url(), SinkOptions::default())
-                .map_err(|error| Failure::Failed(error.to_string()))?
-        }
-    };
-    let running = Running::start(rig, sink, RelaySettings::default()).await?;
     let mut producer = rig.producer().await?;
+    let at_work = AtWork::start(rig, args, &arrivals).await?;
+    // The first tells that the relay is in office.
+    producer.enqueue(&message(0, MessageId::new(uuid(u64::MAX)))).await?;
+    until(&arrivals, 1).await;
     let count = u64::from(args.rate) * u64::from(args.seconds);
     let mut committed = HashMap::new();
     // The first second warms caches and connections, and is not counted.
@@ -103,18 +107,13 @@ async fn measure(rig: &dyn Rig, args: &LatencyArgs) -> Result<Fine, Failure> {
         let at = began + Duration::from_secs_f64(n as f64 / f64::from(args.rate));
         tokio::time::sleep_until(at.into()).await;
         let id = MessageId::new(uuid(n));
-        let message =
-            NewMessage::json("orders", "OrderPlaced", PAYLOAD).from_source(format!("source-{}", n % 64));
-        producer.enqueue(&message.with_id(id)).await?;
+        producer.enqueue(&message(n, id)).await?;
         if n >= warm {
             committed.insert(id, Instant::now());
         }
     }
-    let patience = Instant::now();
-    while (arrivals.len() as u64) < count + warm && patience.elapsed() < Duration::from_secs(30) {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    running.end().await?;
+    until(&arrivals, count + warm + 1).await;
+    at_work.end().await?;
     let arrived = arrivals.take();
     // A message may arrive before its producer has heard that the commit was done.
     let micros: Vec<u64> = committed
@@ -133,6 +132,54 @@ async fn measure(rig: &dyn Rig, args: &LatencyArgs) -> Result<Fine, Failure> {
         round(sorted[rank] as f64 / 1000.0)
     };
     Ok(Fine { count: spans.rounds, p50: fine(0.5), p99: fine(0.99), max: spans.max })
+}
+
+/// The relay that is measured.
+enum AtWork {
+    Here(Running),
+    Apart(Contestant),
+}
+
+impl AtWork {
+    async fn start(rig: &dyn Rig, args: &LatencyArgs, arrivals: &Arrivals) -> Result<Self, Failure> {
+        let sink: Arc<dyn Sink> = match args.to {
+            LatencyTo::Handler => Arc::new(arrivals.clone()),
+            LatencyTo::Http => {
+                let receiver = Receiver::start(arrivals.clone()).await?;
+                if args.apart {
+                    let mut relay = Contestant::start_relay_to(&receiver.url(), rig.address())?;
+                    relay.until_event("status").await?;
+                    return Ok(Self::Apart(relay));
+                }
+                sink::from_url(&receiver.url(), SinkOptions::default())
+                    .map_err(|error| Failure::Failed(error.to_string()))?
+            }
+        };
+        Ok(Self::Here(Running::start(rig, sink, RelaySettings::default()).await?))
+    }
+
+    async fn end(self) -> Result<(), Failure> {
+        match self {
+            Self::Here(running) => running.end().await,
+            Self::Apart(relay) => {
+                relay.signal(Signal::SIGTERM);
+                relay.gone().await;
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Waits until so many have arrived, or in vain; who counts them finds out.
+async fn until(arrivals: &Arrivals, count: u64) {
+    let patience = Instant::now();
+    while (arrivals.len() as u64) < count && patience.elapsed() < PATIENCE {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+fn message(n: u64, id: MessageId) -> NewMessage {
+    NewMessage::json("orders", "OrderPlaced", PAYLOAD).from_source(format!("source-{}", n % 64)).with_id(id)
 }
 
 fn uuid(n: u64) -> uuid::Uuid {

@@ -1,12 +1,13 @@
 //! `tenure bench drain|enqueue|latency|parked`: the outbox, measured against the plainest loop that does the same.
 //!
-//! Everything happens in a schema (Postgres) or a file (SQLite) of its own, made for the run and removed afterwards, with
+//! Everything happens in a schema (Postgres), a database (MySQL) or a file (SQLite) of its own, made for the run and removed afterwards, with
 //! the database's own settings of durability.
 
 pub(crate) mod drain;
 pub(crate) mod enqueue;
 pub(crate) mod latency;
 pub(in crate::bench) mod measure;
+mod mysql;
 pub(crate) mod parked;
 mod postgres;
 pub(in crate::bench) mod receiver;

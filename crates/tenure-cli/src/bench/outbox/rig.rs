@@ -5,6 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tenure::{Database, NewMessage};
 
+use super::mysql::MySqlRig;
 use super::postgres::PostgresRig;
 use super::sqlite::SqliteRig;
 use crate::args::Global;
@@ -60,7 +61,7 @@ pub(in crate::bench) trait Rig: Send + Sync {
     async fn fill_events(&self, count: u64) -> Result<(), Failure>;
 
     /// Events and messages appended per second by the plainest means: the rows inserted into the same tables in one
-    /// transaction, and on Postgres in one statement.
+    /// transaction, and on a server in one round trip.
     async fn by_hand(&self, appends: Appends) -> Result<f64, Failure>;
 
     /// Removes everything.
@@ -82,7 +83,10 @@ pub(in crate::bench) async fn rig(global: &Global) -> Result<Box<dyn Rig>, Failu
     let url = store::database_url(global)?;
     match url.split(':').next() {
         Some("postgres" | "postgresql") => Ok(Box::new(PostgresRig::new(url).await?)),
+        Some("mysql" | "mariadb") => Ok(Box::new(MySqlRig::new(url).await?)),
         Some("sqlite") => Ok(Box::new(SqliteRig::new(url).await?)),
-        _ => Err(Failure::Usage("this is measured on sqlite: and postgres: databases".into())),
+        _ => Err(Failure::Usage(
+            "this is measured on sqlite:, postgres:, mysql: and mariadb: databases".into(),
+        )),
     }
 }

@@ -1,4 +1,4 @@
-//! The SQL of the measurements. Names of tables stand as they are: everything is in a schema or a file of its own.
+//! The SQL of the measurements. Names of tables stand as they are: everything is in a schema, a database or a file of its own.
 
 /// What is sent: about a hundred bytes, as a small order would be.
 pub(in crate::bench) const PAYLOAD: &str = r#"{"order":1234,"customer":"c-5678","total":1999,"lines":[{"sku":"A-1","n":2}],"note":"leave at the door"}"#;
@@ -103,4 +103,85 @@ pub(super) mod sqlite {
     pub(crate) fn bare_table(create: &str) -> String {
         create.replacen("tenure_", "bare_", 1)
     }
+}
+
+pub(super) mod mysql {
+    use super::PAYLOAD;
+
+    pub(crate) fn create_database(name: &str) -> String {
+        format!("CREATE DATABASE {name} CHARACTER SET utf8mb4")
+    }
+
+    pub(crate) fn drop_database(name: &str) -> String {
+        format!("DROP DATABASE {name}")
+    }
+
+    pub(crate) const OPENING: &str = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
+    pub(crate) const FLAVOUR: &str = "SELECT version()";
+    pub(crate) const PLAIN_TABLES: &str = "\
+        CREATE TABLE plain_queue (id bigint AUTO_INCREMENT PRIMARY KEY, message_id char(36) NOT NULL DEFAULT (uuid()), \
+            source text, topic text NOT NULL, type text NOT NULL, payload text, \
+            created_at datetime(6) NOT NULL DEFAULT (utc_timestamp(6))); \
+        CREATE TABLE plain_attempts (message bigint, number integer, at datetime(6) NOT NULL, outcome varchar(16) NOT NULL, \
+            took_us bigint NOT NULL, node varchar(200) NOT NULL, term bigint, error text, PRIMARY KEY (message, number)); \
+        CREATE TABLE bare_outbox LIKE tenure_outbox";
+    /// Neither server can count by itself in a way that the other knows too.
+    pub(crate) const NUMBERS: &str = "CREATE TABLE digits (d bigint PRIMARY KEY); \
+        INSERT INTO digits VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9); \
+        CREATE TABLE numbers (i bigint PRIMARY KEY); \
+        INSERT INTO numbers SELECT a.d + 10 * b.d + 100 * c.d + 1000 * e.d + 10000 * f.d AS i \
+            FROM digits a, digits b, digits c, digits e, digits f ORDER BY i";
+    pub(crate) const NUMBERS_MAX: u64 = 100_000;
+    pub(crate) const FILL_PLAIN: &str = "INSERT INTO plain_queue (source, topic, type, payload) \
+        SELECT concat('source-', i % 64), 'orders', 'OrderPlaced', ? FROM numbers WHERE i < ? ORDER BY i";
+    pub(crate) const CLEAR_PLAIN: &str = "TRUNCATE plain_queue; TRUNCATE plain_attempts";
+
+    /// Removes what was read and notes an attempt for each; then reads on. Numbers are all that is put in.
+    pub(crate) fn drain_plain(before: i64, last: i64, batch: u32) -> String {
+        format!(
+            "BEGIN; INSERT INTO plain_attempts SELECT id, 1, utc_timestamp(6), 'success', 0, 'bench', 1, NULL \
+                 FROM plain_queue WHERE id > {before} AND id <= {last}; \
+             DELETE FROM plain_queue WHERE id > {before} AND id <= {last}; COMMIT; \
+             SELECT id, message_id, source, topic, type, payload, created_at FROM plain_queue \
+                 WHERE id > {last} ORDER BY id LIMIT {batch}"
+        )
+    }
+
+    pub(crate) const FILL: &str = "INSERT INTO tenure_outbox (source, topic, type, payload) \
+        SELECT CASE WHEN ? THEN 'parked' WHEN ? = 0 THEN NULL ELSE concat('source-', i % ?) END, \
+            'orders', 'OrderPlaced', ? FROM numbers WHERE i < ? ORDER BY i";
+    pub(crate) const FILL_FINISHED: [&str; 2] = [
+        "INSERT INTO tenure_outbox (source, topic, type, created_at, queued, payload) \
+            SELECT concat('source-', i % 64), 'orders', 'OrderPlaced', utc_timestamp(6) - INTERVAL 1 DAY, 0, ? \
+            FROM numbers WHERE i < ? ORDER BY i",
+        "INSERT INTO tenure_outbox_attempts (message, number, outcome, took_us, node, term) \
+            SELECT id, 1, 'success', 10, 'bench', 1 FROM tenure_outbox WHERE queued = 0 ORDER BY id",
+    ];
+    pub(crate) const CLEAR: &str =
+        "TRUNCATE tenure_outbox; TRUNCATE tenure_outbox_attempts; TRUNCATE tenure_outbox_dead";
+    pub(crate) const SETTLE: &str = "ANALYZE TABLE tenure_outbox, tenure_outbox_attempts, plain_queue";
+    pub(crate) const SETTLE_EVENTS: &str = "ANALYZE TABLE tenure_events, tenure_streams";
+    /// How much is still to be cleared away.
+    pub(crate) const UNDO_LENGTH: &str = "SELECT CAST(count AS char) FROM information_schema.innodb_metrics \
+        WHERE name = 'trx_rseg_history_len' AND status = 'enabled'";
+    /// Of the whole server.
+    pub(crate) const LOG_BYTES: &str = "SHOW GLOBAL STATUS LIKE 'Innodb_os_log_written'";
+    pub(crate) const BARE: &str =
+        "INSERT INTO bare_outbox (source, topic, type, payload) VALUES (?, ?, ?, ?)";
+
+    /// Both rows in one transaction and one round trip. The text is the bench's own: nothing in it needs quoting.
+    pub(crate) fn by_hand(stream: &str, version: i64) -> String {
+        format!(
+            "BEGIN; INSERT INTO tenure_events (stream, version, event_id, type, schema_version, payload) \
+                 VALUES ('{stream}', {version}, uuid(), 'OrderPlaced', 1, '{PAYLOAD}'); \
+             INSERT INTO tenure_outbox (source, source_seq, topic, type, payload) \
+                 VALUES ('{stream}', {version}, 'orders', 'ShipOrder', '{PAYLOAD}'); COMMIT"
+        )
+    }
+    pub(crate) const BY_HAND_EVENT: &str = "INSERT INTO tenure_events (stream, version, event_id, type, schema_version, payload) \
+        VALUES (?, ?, uuid(), 'OrderPlaced', 1, ?)";
+    pub(crate) const FILL_EVENTS: &str = "INSERT INTO tenure_events (stream, version, event_id, type, schema_version, payload) \
+        SELECT concat('kept-', ?, '-', i DIV 100), i % 100 + 1, uuid(), 'OrderPlaced', 1, ? FROM numbers WHERE i < ? ORDER BY i";
+    pub(crate) const FILL_STREAMS: &str = "INSERT IGNORE INTO tenure_streams (stream, version) \
+        SELECT stream, max(version) FROM tenure_events GROUP BY stream";
 }

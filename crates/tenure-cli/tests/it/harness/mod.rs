@@ -2,6 +2,7 @@
 
 mod acts;
 mod cluster_node;
+mod mysql;
 mod pipe;
 mod process;
 mod proxy;

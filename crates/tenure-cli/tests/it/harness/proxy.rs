@@ -33,7 +33,8 @@ impl Proxy {
     /// A link to the server that `url` names.
     pub(crate) fn before(url: &str) -> Self {
         let url = url::Url::parse(url).expect("a URL");
-        let upstream = format!("{}:{}", url.host_str().expect("a host"), url.port().unwrap_or(5432));
+        let usual = if url.scheme() == "mysql" { 3306 } else { 5432 };
+        let upstream = format!("{}:{}", url.host_str().expect("a host"), url.port().unwrap_or(usual));
         let listener = listen(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
         let address = listener.local_addr().unwrap();
         let state = Arc::new(AtomicU8::new(Link::Open as u8));

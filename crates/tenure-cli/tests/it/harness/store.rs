@@ -11,7 +11,7 @@ use tenure::sqlite::{SqliteOptions, SqliteStore};
 use tenure::{Fence, FenceError, LeaseName, Term};
 use tokio_postgres::NoTls;
 
-use super::{Said, run, tenure};
+use super::{Said, mysql, run, tenure};
 
 /// Where one test keeps its leases, and a directory for everything else.
 pub(crate) struct Store {
@@ -26,6 +26,8 @@ pub(crate) enum Kind {
     Sqlite,
     Postgres,
     PgBouncer,
+    MariaDb,
+    MySql,
 }
 
 /// Runs a test on a store, or says aloud that it cannot.
@@ -34,6 +36,8 @@ pub(crate) fn on(name: &str, test: fn(&Store)) {
         "sqlite" => Kind::Sqlite,
         "postgres" => Kind::Postgres,
         "pgbouncer" => Kind::PgBouncer,
+        "mariadb" => Kind::MariaDb,
+        "mysql" => Kind::MySql,
         other => panic!("no store is called {other}"),
     };
     if let Some(store) = Store::new(kind) {
@@ -64,6 +68,8 @@ impl Store {
             }
             Kind::Postgres => (server("TENURE_TEST_POSTGRES_URL")?, fresh_prefix()),
             Kind::PgBouncer => (server("TENURE_TEST_PGBOUNCER_URL")?, fresh_prefix()),
+            Kind::MariaDb => (server("TENURE_TEST_MARIADB_URL")?, fresh_prefix()),
+            Kind::MySql => (server("TENURE_TEST_MYSQL_URL")?, fresh_prefix()),
         };
         Some(Self { kind, url, prefix, directory })
     }
@@ -84,6 +90,58 @@ impl Store {
 
     pub(crate) fn is_sqlite(&self) -> bool {
         self.kind == Kind::Sqlite
+    }
+
+    /// MySQL or MariaDB.
+    pub(crate) fn is_mysql(&self) -> bool {
+        matches!(self.kind, Kind::MariaDb | Kind::MySql)
+    }
+
+    /// The same database, by a URL whose sessions are known to be of this test: by the name of the application, or by a
+    /// user of its own.
+    pub(crate) fn known_url(&self) -> String {
+        match self.kind {
+            Kind::Sqlite => self.url.clone(),
+            Kind::Postgres | Kind::PgBouncer => {
+                format!("{}?application_name={}", self.url, self.known_name())
+            }
+            Kind::MariaDb | Kind::MySql => {
+                let mut url = url::Url::parse(&self.url).unwrap();
+                let (user, database) = (self.known_name().to_owned(), url.path().trim_start_matches('/'));
+                self.execute(&format!(
+                    "create user if not exists '{user}'@'%' identified by ''; grant all on {database}.* to '{user}'@'%'"
+                ));
+                url.set_username(&user).unwrap();
+                url.set_password(None).unwrap();
+                url.into()
+            }
+        }
+    }
+
+    fn known_name(&self) -> &str {
+        self.prefix.trim_end_matches('_')
+    }
+
+    /// Ends every session that was opened by [`Store::known_url`].
+    pub(crate) fn end_known_sessions(&self) {
+        let name = self.known_name();
+        match self.kind {
+            Kind::Sqlite => {}
+            Kind::Postgres | Kind::PgBouncer => self.execute(&format!(
+                "select pg_terminate_backend(pid) from pg_stat_activity where application_name like '{name}%'"
+            )),
+            Kind::MariaDb | Kind::MySql => block_on(mysql::end_sessions_of(&self.url, name)).unwrap(),
+        }
+    }
+
+    /// How many sessions there are that were opened by [`Store::known_url`].
+    pub(crate) fn known_sessions(&self) -> i64 {
+        let name = self.known_name();
+        let sql = match self.is_mysql() {
+            true => format!("select count(*) from information_schema.processlist where user = '{name}'"),
+            false => format!("select count(*) from pg_stat_activity where application_name like '{name}%'"),
+        };
+        self.count(&sql).unwrap()
     }
 
     /// Whether nobody holds the one lock of a SQLite file for long; others have no such lock.
@@ -139,6 +197,7 @@ impl Store {
         let checked = match self.kind {
             Kind::Sqlite => self.check_sqlite(&fence),
             Kind::Postgres | Kind::PgBouncer => block_on(self.check_postgres(&fence)),
+            Kind::MariaDb | Kind::MySql => block_on(mysql::check(&self.url, &self.prefix, &fence)),
         };
         match checked {
             Ok(()) => true,
@@ -171,7 +230,10 @@ impl Store {
     /// The name of a table, as it stands in SQL.
     pub(crate) fn table(&self, table: &str) -> String {
         let naming = Naming { schema: None, prefix: Identifier::new("prefix", &self.prefix).unwrap() };
-        naming.table(table)
+        match self.is_mysql() {
+            true => naming.table_quoted(table, ('`', '`')),
+            false => naming.table(table),
+        }
     }
 
     /// Runs statements behind the binary's back.
@@ -186,6 +248,7 @@ impl Store {
             Kind::Postgres | Kind::PgBouncer => {
                 block_on(execute(&self.url, sql)).map_err(|error| error.to_string())
             }
+            Kind::MariaDb | Kind::MySql => block_on(mysql::execute(&self.url, sql)),
         }
     }
 
@@ -201,6 +264,7 @@ impl Store {
                 Ok(client.query_one(sql, &[]).await?.get(0))
             })
             .map_err(|error: tokio_postgres::Error| error.to_string()),
+            Kind::MariaDb | Kind::MySql => block_on(mysql::count(&self.url, sql)),
         }
     }
 
@@ -219,8 +283,11 @@ impl Drop for Store {
             // The last is that of the cluster's nodes under test.
             let tables: Vec<_> =
                 TABLES.iter().chain(&["cluster_ledger"]).map(|table| self.table(table)).collect();
-            let sql = format!("drop table if exists {} cascade", tables.join(", "));
-            let _ = block_on(execute(&self.url, &sql));
+            let mut sql = format!("drop table if exists {} cascade;", tables.join(", "));
+            if self.is_mysql() {
+                sql.push_str(&format!("drop user if exists '{}'@'%'", self.known_name()));
+            }
+            let _ = self.try_execute(&sql);
         }
     }
 }

@@ -1,0 +1,2 @@
+-- $1 names
+DELETE FROM {assignments} WHERE daemon IN ($1)

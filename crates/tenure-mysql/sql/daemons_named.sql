@@ -1,0 +1,2 @@
+-- $1 names
+SELECT {daemon_columns} FROM {assignments} AS a WHERE a.daemon IN ($1)

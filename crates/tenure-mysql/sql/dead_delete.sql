@@ -1,0 +1,2 @@
+-- $1 numbers
+DELETE FROM {outbox_dead} WHERE id IN ($1)

@@ -1,0 +1,2 @@
+-- $1 names
+DELETE FROM {nodes} WHERE name IN ($1)

@@ -1,0 +1,15 @@
+-- A message for people to see.
+o.id, o.message_id, o.queued, o.source, o.source_seq, o.source_index, o.topic, o.type,
+TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', o.created_at) AS created_us,
+{outbox_due_fragment} AS due_us, o.attempts,
+d.id IS NOT NULL AS dead, d.halts, d.reason,
+TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', d.died_at) AS died_us,
+TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', d.discarded_at) AS discarded_us,
+(
+    SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', a.at) FROM {outbox_attempts} AS a
+    WHERE a.message = o.id ORDER BY a.number DESC LIMIT 1
+) AS tried_us,
+(
+    SELECT a.error FROM {outbox_attempts} AS a
+    WHERE a.message = o.id AND a.error IS NOT NULL ORDER BY a.number DESC LIMIT 1
+) AS last_error

@@ -1,0 +1,1 @@
+SET @tenure_lane = @tenure_next

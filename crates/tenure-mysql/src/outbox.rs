@@ -1,0 +1,73 @@
+//! Enqueueing: in the user's own transaction, so that a message is sent exactly if the data it speaks of is there.
+
+use sqlx::mysql::MySqlConnection;
+use tenure_core::contract::EnqueueError;
+use tenure_core::outbox::{Enqueued, Limits, NewMessage};
+
+use crate::joined::Joined;
+use crate::store::MySqlStore;
+
+/// Enqueues messages in transactions of the user's own. Cheap to clone; got by [`MySqlStore::outbox`].
+///
+/// A message is sent exactly if the transaction commits. Enqueueing the same message again, by its id, does nothing; one
+/// with the same id that says something else is an error, and leaves the transaction as it was. Trace headers
+/// (`traceparent`, `tracestate`) are not part of what a message says. Of two transactions that enqueue the same id at
+/// once, the second waits for the first.
+///
+/// A program in any language may insert a row by itself as well; topic, type and payload are enough:
+///
+/// ```sql
+/// INSERT INTO tenure_outbox (topic, type, payload) VALUES ('orders', 'OrderPlaced', '{"order": 7}');
+/// ```
+///
+/// A user that enqueues needs INSERT and SELECT on `tenure_outbox`, and one of UPDATE, DELETE and LOCK TABLES, which MySQL asks
+/// for to lock the row of a message that is there already. (A plain insert needs INSERT alone.)
+#[derive(Debug, Clone)]
+pub struct Outbox(tenure_sql::Outbox);
+
+impl MySqlStore {
+    /// What enqueues messages in the user's own transactions; cheap to clone.
+    pub fn outbox(&self) -> Outbox {
+        Outbox(self.sql().outbox())
+    }
+}
+
+impl Outbox {
+    /// The same with other limits than the default ones.
+    #[must_use]
+    pub fn with_limits(&self, limits: Limits) -> Self {
+        Self(self.0.with_limits(limits))
+    }
+
+    /// Enqueues a message in a transaction of sqlx. On a connection without one, the message is committed at once.
+    ///
+    /// ```no_run
+    /// # async fn example(pool: sqlx::MySqlPool, outbox: tenure_mysql::Outbox) -> Result<(), Box<dyn std::error::Error>> {
+    /// use tenure_core::outbox::NewMessage;
+    ///
+    /// let mut tx = pool.begin().await?;
+    /// sqlx::query("UPDATE orders SET state = 'placed' WHERE id = 7").execute(&mut *tx).await?;
+    /// let message = NewMessage::json("orders", "OrderPlaced", r#"{"order":7}"#).from_source("order-7");
+    /// outbox.enqueue(&mut *tx, &message).await?;
+    /// tx.commit().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn enqueue(
+        &self,
+        connection: &mut MySqlConnection,
+        message: &NewMessage,
+    ) -> Result<Enqueued, EnqueueError> {
+        self.0.enqueue(&mut Joined(connection), message).await
+    }
+
+    /// Enqueues messages in a transaction of sqlx, in few round trips however many they are. Those of one source are ordered
+    /// as they are given, unless they have sequences.
+    pub async fn enqueue_all(
+        &self,
+        connection: &mut MySqlConnection,
+        messages: &[NewMessage],
+    ) -> Result<Vec<Enqueued>, EnqueueError> {
+        self.0.enqueue_all(&mut Joined(connection), messages).await
+    }
+}

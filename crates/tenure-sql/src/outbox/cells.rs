@@ -1,0 +1,153 @@
+//! Rows as they come, value by value in the order of the statement: a page of a look has thousands of them, and its texts
+//! are moved, not copied.
+
+use tenure_core::StoreError;
+use tenure_core::outbox::{Body, Existing, Found, RowId, Sequence, Stored};
+use tenure_core::time::StoreTime;
+
+use crate::reader::Reader;
+use crate::row::{Cell, Row};
+
+/// The values of a row, one after another.
+pub(super) struct Cells<'a> {
+    reader: Reader<'a>,
+    cells: std::vec::IntoIter<Cell>,
+}
+
+impl<'a> Cells<'a> {
+    pub(super) fn of(row: Row, reader: Reader<'a>) -> Self {
+        Self { reader, cells: row.into_cells().into_iter() }
+    }
+
+    fn next(&mut self) -> Result<Cell, StoreError> {
+        match self.cells.next() {
+            Some(Cell::Unreadable(why)) => Err(self.reader.corrupt(why)),
+            Some(cell) => Ok(cell),
+            None => Err(self.reader.corrupt("the server answered with fewer columns than were asked".into())),
+        }
+    }
+
+    pub(super) fn text(&mut self) -> Result<Option<String>, StoreError> {
+        match self.next()? {
+            Cell::Null => Ok(None),
+            Cell::Text(text) => Ok(Some(text)),
+            Cell::Int(number) => Ok(Some(number.to_string())),
+            Cell::Bytes(bytes) => String::from_utf8(bytes)
+                .map(Some)
+                .map_err(|_| self.reader.corrupt("a text is no UTF-8".into())),
+            Cell::Unreadable(why) => Err(self.reader.corrupt(why)),
+        }
+    }
+
+    pub(super) fn bytes(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
+        match self.next()? {
+            Cell::Null => Ok(None),
+            Cell::Bytes(bytes) => Ok(Some(bytes)),
+            Cell::Text(text) => Ok(Some(text.into_bytes())),
+            Cell::Int(_) => Err(self.reader.corrupt("a number stands where bytes should".into())),
+            Cell::Unreadable(why) => Err(self.reader.corrupt(why)),
+        }
+    }
+
+    pub(super) fn number(&mut self) -> Result<Option<i64>, StoreError> {
+        match self.next()? {
+            Cell::Null => Ok(None),
+            Cell::Int(number) => Ok(Some(number)),
+            // A sum comes as a decimal number, and those as text.
+            Cell::Text(text) => text
+                .parse()
+                .map(Some)
+                .map_err(|_| self.reader.corrupt("a text stands where a number should".into())),
+            Cell::Bytes(_) => Err(self.reader.corrupt("bytes stand where a number should".into())),
+            Cell::Unreadable(why) => Err(self.reader.corrupt(why)),
+        }
+    }
+
+    /// A number that is 0 where there is none.
+    pub(super) fn whole(&mut self) -> Result<i64, StoreError> {
+        Ok(self.number()?.unwrap_or_default())
+    }
+
+    pub(super) fn truth(&mut self) -> Result<bool, StoreError> {
+        Ok(self.whole()? != 0)
+    }
+
+    pub(super) fn moment(&mut self) -> Result<Option<StoreTime>, StoreError> {
+        Ok(self.number()?.map(StoreTime::from_micros))
+    }
+
+    /// A text that is empty where there is none.
+    pub(super) fn word(&mut self) -> Result<String, StoreError> {
+        Ok(self.text()?.unwrap_or_default())
+    }
+}
+
+/// A row of `outbox_columns`, and whether its source stands still behind it.
+pub(super) fn stored(row: Row, reader: Reader<'_>) -> Result<(Stored, bool), StoreError> {
+    let mut cells = Cells::of(row, reader);
+    let id = RowId(cells.whole()?);
+    let lane = cells.bytes()?.unwrap_or_default();
+    let halts = cells.whole()? == HALTS;
+    let due_at = StoreTime::from_micros(cells.whole()?);
+    let (attempts, forgiven) = (count(cells.whole()?), count(cells.whole()?));
+    let message_id = cells.word()?;
+    let source = cells.text()?;
+    let sequence = Sequence { version: cells.whole()?, index: index(cells.whole()?) };
+    let (topic, kind) = (cells.word()?, cells.word()?);
+    let (content_type, headers) = (cells.text()?, cells.text()?);
+    let created_at = StoreTime::from_micros(cells.whole()?);
+    let (shape, text, bytes) = (cells.whole()?, cells.text()?, cells.bytes()?);
+    let body = match shape {
+        1 => text.map_or(Found::Large, |text| Found::Body(Body::Text(text))),
+        2 => bytes.map_or(Found::Large, |bytes| Found::Body(Body::Bytes(bytes))),
+        3 => Found::Unclear(Found::BOTH),
+        _ => Found::Unclear(Found::NEITHER),
+    };
+    let ordered = !lane.is_empty();
+    let row = Stored {
+        id,
+        message_id,
+        ordered,
+        source,
+        sequence,
+        topic,
+        kind,
+        body,
+        content_type,
+        headers,
+        created_at,
+        due_at,
+        attempts,
+        forgiven,
+    };
+    Ok((row, halts))
+}
+
+/// What `queued` says of a row that its source stands still behind.
+pub(super) const HALTS: i64 = 2;
+
+/// A row of `outbox_existing`: its id, and what it says.
+pub(super) fn existing(row: Row, reader: Reader<'_>) -> Result<(String, Existing), StoreError> {
+    let mut cells = Cells::of(row, reader);
+    let id = cells.word()?;
+    let existing = Existing {
+        source: cells.text()?,
+        version: cells.whole()?,
+        index: cells.whole()?,
+        topic: cells.word()?,
+        kind: cells.word()?,
+        payload: cells.text()?,
+        payload_bytes: cells.bytes()?,
+        content_type: cells.text()?,
+        headers: cells.text()?,
+    };
+    Ok((id, existing))
+}
+
+pub(super) fn count(number: i64) -> u32 {
+    u32::try_from(number).unwrap_or(if number < 0 { 0 } else { u32::MAX })
+}
+
+pub(super) fn index(number: i64) -> i32 {
+    i32::try_from(number).unwrap_or(if number < 0 { i32::MIN } else { i32::MAX })
+}

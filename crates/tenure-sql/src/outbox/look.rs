@@ -1,0 +1,144 @@
+//! Looks at what is pending, in one round trip where nothing has to be found first.
+//!
+//! The rows of a source come by one statement, and so by one snapshot; whether they are due is judged by a clock that is
+//! read after them. Further sources are found first ([`discover`](super::discover)), and their rows read after that.
+
+use std::collections::HashMap;
+
+use tenure_core::StoreError;
+use tenure_core::outbox::{Body, Found};
+use tenure_core::outbox::{LaneLook, Limits, Loaded, Look, Page, Place, RowId, Sequence, Stored};
+use tenure_core::time::StoreTime;
+
+use super::cells::{Cells, stored};
+use super::unit::Stop;
+use super::{discover, unordered};
+use crate::driver::{Call, Session};
+use crate::reader::Columns as _;
+use crate::row::Row;
+use crate::store::Shared;
+use crate::value::Value;
+
+/// Before every place.
+const FIRST: Place = Place { sequence: Sequence { version: i64::MIN, index: i32::MIN }, id: RowId(i64::MIN) };
+
+/// The rows of some sources: where each is read from, and how many.
+pub(super) struct Lanes(Vec<Vec<Value>>);
+
+impl Lanes {
+    pub(super) fn of<'a>(lanes: impl IntoIterator<Item = (&'a [u8], Option<Place>, u32)>) -> Self {
+        let branch = |(source, after, limit): (&[u8], Option<Place>, u32)| {
+            let Place { sequence, id } = after.unwrap_or(FIRST);
+            vec![source.into(), sequence.version.into(), sequence.index.into(), id.0.into(), limit.into()]
+        };
+        Self(lanes.into_iter().map(branch).collect())
+    }
+
+    /// The statement; `None` when there is nothing to ask.
+    pub(super) fn call(self, shared: &Shared) -> Option<Call<'_>> {
+        let one = shared.statements.outbox_lane.clone();
+        let branches = (!self.0.is_empty()).then_some(Value::Branches { one, each: self.0 });
+        branches.map(|branches| Call::new(&shared.statements.outbox_lanes, vec![branches]))
+    }
+}
+
+impl Shared {
+    pub(super) async fn look_on(&self, session: &mut dyn Session, look: &Look) -> Result<Page, Stop> {
+        let statements = &self.statements;
+        // With nothing in hand, the first question is whether there is anything at all: mostly that is all.
+        let idle = look.lanes.is_empty() && look.unordered.as_ref().is_none_or(|look| look.after.is_none());
+        if idle {
+            let answer = session.run(&Call::new(&statements.outbox_any, [])).await?;
+            let now = self.clock(&answer.rows)?;
+            let found = self.only(&answer.rows)?.number("found");
+            if self.reader().need(found, "found")? == 0 {
+                return Ok(Page::empty(now));
+            }
+        }
+        let here = |lane: &&LaneLook| look.part.is_none_or(|part| part.has_source(lane.source.as_bytes()));
+        let lanes = look.lanes.iter().filter(here);
+        let lanes = Lanes::of(lanes.map(|lane| (lane.source.as_bytes(), lane.after, lane.limit)));
+        let mut calls: Vec<Call<'_>> = Vec::new();
+        calls.extend(lanes.call(self));
+        let asked_lanes = calls.len();
+        if let Some(unordered) = &look.unordered {
+            calls.extend(unordered::calls(self, unordered, look.part));
+        }
+        if let Some(discover) = &look.discover {
+            calls.push(discover::page(self, discover, look.part));
+        }
+        // Last: what a statement took for due is due by this clock too.
+        calls.push(Call::new(&statements.outbox_clock, []));
+        let mut answers = session.run_all(&calls).await?;
+        let now = answers.pop().unwrap_or_default();
+        let mut page = Page::empty(self.clock(&now.rows)?);
+        let sources = look.discover.as_ref().and_then(|_| answers.pop());
+        let unordered = answers.split_off(asked_lanes.min(answers.len()));
+        for answer in answers {
+            self.take_lanes(answer.rows, &mut page)?;
+        }
+        if let (Some(discover), Some(sources)) = (&look.discover, sources) {
+            self.discover(session, discover, look.part, sources.rows, &mut page).await?;
+        }
+        if let Some(look_unordered) = &look.unordered {
+            self.take_unordered(session, look_unordered, look.part, unordered, &mut page).await?;
+        }
+        Ok(page)
+    }
+
+    /// Takes rows of sources, those of each in order, up to one that is not due.
+    pub(super) fn take_lanes(&self, rows: Vec<Row>, page: &mut Page) -> Result<(), StoreError> {
+        let mut lanes: HashMap<String, usize> = HashMap::new();
+        let mut found: Vec<(usize, Stored, bool)> = Vec::with_capacity(rows.len());
+        for row in rows {
+            let (stored, halts) = stored(row, self.reader())?;
+            let Some(lane) = stored.lane() else { continue };
+            let place = match lanes.get(lane) {
+                Some(place) => *place,
+                None => {
+                    let place = lanes.len();
+                    lanes.insert(lane.to_owned(), place);
+                    place
+                }
+            };
+            found.push((place, stored, halts));
+        }
+        // Sources as they come, their rows in their order: the server need not give them so.
+        found.sort_by_key(|(lane, row, _)| (*lane, row.place()));
+        let mut stopped = None;
+        for (lane, row, halts) in found {
+            if stopped == Some(lane) {
+                continue;
+            }
+            let waits = row.due_at > page.now;
+            if halts || waits {
+                stopped = Some(lane);
+            }
+            if !halts {
+                page.rows.push(row);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn load_answer(&self, rows: Vec<Row>, limits: &Limits) -> Result<Loaded, StoreError> {
+        let Some(row) = rows.into_iter().next() else { return Ok(Loaded::Gone) };
+        let mut cells = Cells::of(row, self.reader());
+        let sizes = (cells.number()?, cells.number()?);
+        let (text, bytes) = (cells.text()?, cells.bytes()?);
+        let size = |size: i64| usize::try_from(size).unwrap_or_default();
+        Ok(match sizes {
+            (Some(_), Some(_)) => Loaded::Unclear(Found::BOTH),
+            (None, None) => Loaded::Unclear(Found::NEITHER),
+            (Some(bytes), None) | (None, Some(bytes)) if size(bytes) > limits.payload => {
+                Loaded::TooLarge { bytes: size(bytes) }
+            }
+            (Some(_), None) => Loaded::Body(Body::Text(text.unwrap_or_default())),
+            (None, Some(_)) => Loaded::Body(Body::Bytes(bytes.unwrap_or_default())),
+        })
+    }
+}
+
+pub(super) fn note_due(page: &mut Page, due_at: StoreTime) {
+    page.next_due = Some(page.next_due.map_or(due_at, |known| known.min(due_at)));
+}

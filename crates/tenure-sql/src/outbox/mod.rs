@@ -1,0 +1,33 @@
+//! The outbox and the inbox.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `enqueue` | [`Outbox`]: messages in the user's own transaction |
+//! | `store` | the contract of a relay: each call one unit of work |
+//! | `look`, `discover`, `unordered` | what is pending, and how sources are found |
+//! | `record` | what came of attempts |
+//! | `sweep` | retention |
+//! | `admin`, `list` | what an operator sees and does |
+//! | `inbox` | [`Inbox`]: which messages took effect |
+//! | `cells` | rows as they come, value by value |
+//! | `unit` | what stops a unit of work |
+
+mod admin;
+mod cells;
+mod discover;
+mod enqueue;
+mod inbox;
+mod list;
+mod look;
+mod record;
+mod store;
+mod sweep;
+mod unit;
+mod unordered;
+
+pub use enqueue::Outbox;
+pub use inbox::Inbox;
+
+/// The most rows or values in one statement. Databases have limits on both, and one of them locks a whole table when a
+/// statement locks some thousands of its rows.
+pub(crate) const ROWS_MAX: usize = 500;

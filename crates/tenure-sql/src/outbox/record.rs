@@ -1,0 +1,189 @@
+//! Writing down what came of attempts: one transaction in two round trips, under the fence of whoever made them.
+//!
+//! Rows are held in the order of their numbers before anything is decided, by everyone who decides about them.
+
+use std::collections::HashMap;
+
+use tenure_core::StoreError;
+use tenure_core::id::NodeName;
+use tenure_core::lease::{Fence, FenceError};
+use tenure_core::outbox::{Next, Outcome, Recorded, RowId};
+
+use super::ROWS_MAX;
+use super::cells::Cells;
+use super::unit::Stop;
+use crate::driver::{Answer, Call, Session};
+use crate::store::Shared;
+use crate::value::{Value, micros};
+
+impl Shared {
+    /// Records what can be recorded. `None` when the quick way found a row that was not as it should be; nothing was
+    /// written then.
+    pub(super) async fn record_on(
+        &self,
+        session: &mut dyn Session,
+        office: Option<&Fence>,
+        node: &NodeName,
+        outcomes: &[Outcome],
+        quick: bool,
+    ) -> Result<Option<Recorded>, Stop> {
+        let statements = &self.statements;
+        let mut outcomes: Vec<&Outcome> = outcomes.iter().collect();
+        outcomes.sort_by_key(|outcome| outcome.id);
+        let quick = quick && all_done(&outcomes);
+        let mut calls = vec![Call::new(&statements.begin, [])];
+        calls.extend(office.into_iter().flat_map(|fence| self.hold_fence(fence)));
+        let asked = calls.len();
+        // All done at the same attempt, as nearly all are: they are taken out of the queue at once, and it is seen by
+        // their number whether all of them were there.
+        for chunk in outcomes.chunks(ROWS_MAX) {
+            let ids = Value::list(chunk.iter().map(|outcome| outcome.id.0));
+            calls.push(match (quick, chunk.first()) {
+                (true, Some(first)) => {
+                    Call::new(&statements.outbox_finish, vec![ids, (i64::from(first.attempt) - 1).into()])
+                }
+                _ => Call::new(&statements.outbox_lock, vec![ids]),
+            });
+        }
+        let mut answers = session.run_all(&calls).await?;
+        let held = answers.split_off(asked.min(answers.len()));
+        if !self.in_office(&answers[1.min(answers.len())..], office)? {
+            session.run(&Call::new(&statements.rollback, [])).await?;
+            return Ok(Some(Recorded::Fenced));
+        }
+        let mut writes = Vec::new();
+        if quick {
+            let finished: u64 = held.iter().map(|answer| answer.changed).sum();
+            if finished != outcomes.len() as u64 {
+                session.run(&Call::new(&statements.rollback, [])).await?;
+                return Ok(None);
+            }
+        } else {
+            let rows = self.held(held)?;
+            outcomes.retain(|outcome| {
+                rows.get(&outcome.id)
+                    .is_some_and(|row| row.waits && row.attempts + 1 == i64::from(outcome.attempt))
+            });
+            // Of two outcomes of one row, one is of its next attempt.
+            outcomes.dedup_by_key(|outcome| outcome.id);
+            self.settle_each(&outcomes, &rows, &mut writes);
+        }
+        let term = office.map(|fence| fence.term.as_column());
+        for chunk in outcomes.chunks(ROWS_MAX) {
+            let rows = chunk.iter().map(|outcome| attempt_values(outcome, node, term)).collect();
+            writes.push(Call::new(&statements.attempts_add, vec![Value::Rows(rows)]));
+        }
+        writes.push(Call::new(&statements.commit, []));
+        session.run_all(&writes).await?;
+        Ok(Some(Recorded::Applied(outcomes.iter().map(|outcome| outcome.id).collect())))
+    }
+
+    /// Whether the relay or sweeper is in office, by what was answered to the statements that hold its fence.
+    pub(super) fn in_office(&self, answers: &[Answer], office: Option<&Fence>) -> Result<bool, StoreError> {
+        let Some(fence) = office else { return Ok(true) };
+        match self.judge_fence(answers, fence) {
+            Ok(()) => Ok(true),
+            Err(FenceError::Fenced(_)) => Ok(false),
+            Err(FenceError::Store(error)) => Err(error),
+            Err(error) => {
+                let message = error.to_string();
+                Err(StoreError::Failed { store: self.label().to_owned(), message, source: None })
+            }
+        }
+    }
+
+    /// The rows that are held.
+    fn held(&self, answers: Vec<Answer>) -> Result<HashMap<RowId, Held>, StoreError> {
+        let mut rows = HashMap::new();
+        for row in answers.into_iter().flat_map(|answer| answer.rows) {
+            let mut cells = Cells::of(row, self.reader());
+            let id = RowId(cells.whole()?);
+            let (waits, attempts) = (cells.whole()? == 1, cells.whole()?);
+            rows.insert(id, Held { waits, attempts, ordered: cells.truth()? });
+        }
+        Ok(rows)
+    }
+
+    /// Moves each message to where its attempt has brought it.
+    fn settle_each<'s>(
+        &'s self,
+        outcomes: &[&Outcome],
+        rows: &HashMap<RowId, Held>,
+        writes: &mut Vec<Call<'s>>,
+    ) {
+        let statements = &self.statements;
+        let (mut finished, mut halted): (HashMap<u32, Vec<i64>>, _) = (HashMap::new(), Vec::new());
+        let mut dead = Vec::new();
+        for outcome in outcomes {
+            match outcome.next {
+                Next::Again { after } => {
+                    let params = vec![outcome.id.0.into(), micros(after).into()];
+                    writes.push(Call::new(&statements.outbox_again, params));
+                }
+                Next::Done => finished.entry(outcome.attempt).or_default().push(outcome.id.0),
+                Next::Dead { halt } => {
+                    let halts = halt && rows.get(&outcome.id).is_some_and(|row| row.ordered);
+                    dead.push(dead_values(outcome, halts));
+                    match halts {
+                        true => halted.push(outcome.id.0),
+                        false => finished.entry(outcome.attempt).or_default().push(outcome.id.0),
+                    }
+                }
+            }
+        }
+        for (attempt, ids) in finished {
+            for ids in ids.chunks(ROWS_MAX) {
+                let params = vec![Value::list(ids.iter().copied()), (i64::from(attempt) - 1).into()];
+                writes.push(Call::new(&statements.outbox_finish, params));
+            }
+        }
+        for ids in halted.chunks(ROWS_MAX) {
+            writes.push(Call::new(&statements.outbox_halt, vec![Value::list(ids.iter().copied())]));
+        }
+        for rows in dead.chunks(ROWS_MAX) {
+            // What was left behind by another hand is no reason to stand still.
+            let ids = Value::list(rows.iter().filter_map(|row| row.first()).cloned());
+            writes.push(Call::new(&statements.dead_delete, vec![ids]));
+            writes.push(Call::new(&statements.dead_add, vec![Value::Rows(rows.to_vec())]));
+        }
+    }
+}
+
+/// A row that is held.
+struct Held {
+    waits: bool,
+    attempts: i64,
+    ordered: bool,
+}
+
+/// Whether all are done, by the same attempt, and each row is named once.
+fn all_done(outcomes: &[&Outcome]) -> bool {
+    let Some(first) = outcomes.first() else { return false };
+    first.attempt > 0
+        && outcomes.iter().all(|outcome| outcome.next == Next::Done && outcome.attempt == first.attempt)
+        && outcomes.windows(2).all(|pair| pair[0].id != pair[1].id)
+}
+
+/// A row of `attempts_add`.
+fn attempt_values(outcome: &Outcome, node: &NodeName, term: Option<i64>) -> Vec<Value> {
+    vec![
+        outcome.id.0.into(),
+        outcome.attempt.into(),
+        outcome.kind.as_str().into(),
+        i64::try_from(outcome.took.as_micros()).unwrap_or(i64::MAX).into(),
+        node.as_str().into(),
+        term.into(),
+        outcome.reason.as_deref().into(),
+    ]
+}
+
+/// A row of `dead_add`.
+fn dead_values(outcome: &Outcome, halts: bool) -> Vec<Value> {
+    vec![
+        outcome.id.0.into(),
+        outcome.kind.as_str().into(),
+        outcome.reason.as_deref().into(),
+        outcome.attempt.into(),
+        halts.into(),
+    ]
+}
