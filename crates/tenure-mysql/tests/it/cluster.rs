@@ -42,6 +42,7 @@ on_each_server! {
     orders_of_many_at_once_happen_one_after_another
     rows_of_few_revisions_are_read_page_by_page_without_loss
     a_thousand_daemons_are_placed_by_one_order
+    ten_thousand_daemons_are_placed_by_one_order
     filters_go_by_bytes
     an_operator_is_noted
     two_prefixes_do_not_see_each_other
@@ -260,6 +261,21 @@ async fn a_thousand_daemons_are_placed_by_one_order(server: Server) {
     );
 }
 
+/// The largest order there is goes to the server in several texts, and is still one change.
+async fn ten_thousand_daemons_are_placed_by_one_order(server: Server) {
+    let Some(bed) = Bed::new(server).await else { return };
+    let a = bed.node("a", &[]).await;
+    let specs: Vec<DaemonSpec> =
+        (0..10_000).map(|number| DaemonSpec::new(daemon_name(&format!("f/{number:04}")))).collect();
+    let names: Vec<String> = specs.iter().map(|spec| spec.name.as_str().to_owned()).collect();
+    taken(bed.store.apply(&Order::Declare { specs, deadlines: DEADLINES }).await.unwrap());
+    let order = bed.place(names.iter().map(|name| assign(name, None, &a)).collect());
+    taken(bed.store.apply(&order).await.unwrap());
+    let placed = bed.store.daemons(&DaemonFilter::of_node(node_name("a"))).await.unwrap();
+    assert_eq!(placed.len(), 10_000);
+    assert!(placed.iter().all(|daemon| daemon.revision == Revision(3)));
+}
+
 /// `%` and `_` are letters like others, and names compare byte by byte.
 async fn filters_go_by_bytes(server: Server) {
     let Some(bed) = Bed::new(server).await else { return };
@@ -326,7 +342,7 @@ async fn a_change_wakes_whoever_watches(server: Server) {
     let _ = timeout(quiet, wakeup.hint()).await;
     assert!(timeout(quiet, wakeup.hint()).await.is_err(), "what changed nothing wakes nobody for long");
     // passes time: a statement that waits ends, and the next one begins
-    tokio::time::sleep(Duration::from_millis(3500)).await;
+    tokio::time::sleep(Duration::from_millis(4500)).await;
     assert!(timeout(quiet, wakeup.hint()).await.is_err(), "the end of a wait is no hint");
     bed.store.wake().await.unwrap();
     timeout(soon, wakeup.hint()).await.expect("by hand").unwrap();

@@ -1,7 +1,7 @@
 //! What wakes a node: a statement that waits on the server until the cluster's number changes.
 //!
 //! ```text
-//!   armed ──▶ the number that is known ──▶ wait for another (3 s at most) ──▶ the change's end ──▶ hint ──▶ wait …
+//!   armed ──▶ the number that is known ──▶ wait for another (4 s at most) ──▶ the change's end ──▶ hint ──▶ wait …
 //! ```
 //!
 //! These servers cannot call anyone. But a statement can wait there and look at one row every few milliseconds, which costs
@@ -25,7 +25,7 @@ use crate::store::Shared;
 use crate::value::Value;
 
 /// How often one statement looks at the row.
-const LOOKS: i64 = 120;
+const LOOKS: i64 = 160;
 /// How long lies between two looks, as `cluster_wait` says.
 const TICK: Duration = Duration::from_millis(25);
 /// How long to rest after a wait that went wrong in passing.
@@ -118,8 +118,9 @@ async fn listen(
 
 /// Waits for another number than the known one; `None` when there may be one.
 async fn wait(shared: &Shared, session: &mut dyn Session, known: i64) -> Result<Option<i64>, StoreError> {
-    let half = shared.driver.longest_statement().as_millis() / 2 / TICK.as_millis();
-    let looks = LOOKS.min(i64::try_from(half).unwrap_or(LOOKS)).max(2);
+    // Well before the server would end it.
+    let most = shared.driver.longest_statement() * 3 / 4;
+    let looks = LOOKS.min(i64::try_from(most.as_millis() / TICK.as_millis()).unwrap_or(LOOKS)).max(2);
     let call = Call::new(&shared.statements.cluster_wait, [Value::Int(known), Value::Int(looks)]);
     let Some(row) = answered(shared, session, &call).await? else { return Ok(None) };
     let reader = shared.reader();
