@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use crate::error::{fault, unreachable};
 use crate::options::MySqlOptions;
 use crate::session::Link;
-use crate::statements::{GREETING, Limits};
+use crate::statements::{GREETING, Limits, PRIMARIES};
 
 /// How much longer than the server's own limit we wait for an answer.
 const GRACE: Duration = Duration::from_secs(2);
@@ -82,11 +82,19 @@ impl Connector {
     }
 
     /// Asks the server what it is, and whether it can be written to.
-    pub(crate) async fn greet(&self) -> Result<(Flavour, String), StoreError> {
+    pub(crate) async fn greet(&self) -> Result<Greeting, StoreError> {
         let mut link = self.open().await?;
-        let answer = link.run(&Call::new(GREETING, [])).await;
+        let answers = link.run_all(&[Call::new(GREETING, []), Call::new(PRIMARIES, [])]).await;
         link.close();
-        let answer = answer.map_err(|fault| fault.into_error(&self.label))?;
+        let answers = answers.map_err(|fault| fault.into_error(&self.label))?;
+        let [answer, primaries] = &answers[..] else {
+            return Err(unreachable(&self.label, "the server did not say what it is"));
+        };
+        let settings = primaries.rows.iter().map(|row| {
+            let text = |column| row.text(column).ok().flatten().unwrap_or_default();
+            (text("Variable_name"), text("Value"))
+        });
+        let several_counters = several_counters(settings);
         let row = answer
             .rows
             .first()
@@ -98,6 +106,55 @@ impl Connector {
             return Err(StoreError::ReadOnly { store: self.label.to_string(), message });
         }
         let maria = version.to_ascii_lowercase().contains("mariadb");
-        Ok((if maria { Flavour::MariaDb } else { Flavour::MySql }, version))
+        let flavour = if maria { Flavour::MariaDb } else { Flavour::MySql };
+        Ok(Greeting { flavour, version, several_counters })
+    }
+}
+
+/// What a server is.
+pub(crate) struct Greeting {
+    pub(crate) flavour: Flavour,
+    pub(crate) version: String,
+    /// Why its positions may not rise in time, if so.
+    pub(crate) several_counters: Option<&'static str>,
+}
+
+/// Of several servers that are written to at once, each has a counter and locks of its own.
+fn several_counters(settings: impl Iterator<Item = (String, String)>) -> Option<&'static str> {
+    for (name, value) in settings {
+        let on = matches!(value.to_ascii_uppercase().as_str(), "ON" | "1");
+        match name.to_ascii_lowercase().as_str() {
+            "wsrep_on" if on => {
+                return Some(
+                    "this server is a node of a Galera cluster: each node gives out positions of its own, and readers would \
+                     miss events; keep events on a single server",
+                );
+            }
+            "group_replication_single_primary_mode" if !on => {
+                return Some(
+                    "this server is one of several primaries of a group: each gives out positions of its own, and readers \
+                     would miss events; set group_replication_single_primary_mode",
+                );
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_primaries_are_no_place_for_events() {
+        let of =
+            |name: &str, value: &str| several_counters([(name.to_owned(), value.to_owned())].into_iter());
+        assert_eq!(several_counters(std::iter::empty()), None);
+        assert_eq!(of("wsrep_on", "OFF"), None);
+        assert_eq!(of("group_replication_single_primary_mode", "ON"), None);
+        assert!(of("wsrep_on", "ON").is_some_and(|why| why.contains("Galera")));
+        let group = of("group_replication_single_primary_mode", "OFF");
+        assert!(group.is_some_and(|why| why.contains("primaries")));
     }
 }

@@ -22,11 +22,13 @@
 //! | `store`, `connect`, `pool` | the handle, its connections |
 //! | `session`, `joined` | statements on a connection of ours, and in a transaction of the user's own |
 //! | `fence` | [`Fencing`]: the check in the user's transaction |
+//! | `events` | [`Events`] and [`Checkpoints`] in the user's transaction |
 //! | `literal`, `rows`, `error` | between our types and the driver's |
 //! | `statements` | the folder `sql/` |
 
 mod connect;
 mod error;
+mod events;
 mod fence;
 mod joined;
 mod literal;
@@ -37,6 +39,7 @@ mod session;
 mod statements;
 mod store;
 
+pub use events::{Checkpoints, Events};
 pub use fence::Fencing;
 pub use options::{MySqlOptions, TlsMode};
 pub use statements::migrations;

@@ -14,15 +14,33 @@ pub(crate) const QUOTES: (char, char) = ('`', '`');
 pub(crate) const TEXTS: Texts = include_statements!("../sql/");
 
 /// Every migration, in order. Version 4 of other databases is part of 3 here.
-pub(crate) const MIGRATIONS: &[Migration] = &[Migration {
-    version: 1,
-    description: "leases, their history, audit",
-    tables: &["schema", "leases", "fences", "lease_history", "audit"],
-    sql: include_str!("../sql/migrations/0001_leases.sql"),
-}];
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    Migration {
+        version: 1,
+        description: "leases, their history, audit",
+        tables: &["schema", "leases", "fences", "lease_history", "audit"],
+        sql: include_str!("../sql/migrations/0001_leases.sql"),
+    },
+    Migration {
+        version: 2,
+        description: "outbox, inbox",
+        tables: &["outbox", "inbox"],
+        sql: include_str!("../sql/migrations/0002_outbox.sql"),
+    },
+    Migration {
+        version: 3,
+        description: "events, snapshots, checkpoints",
+        tables: &["streams", "events", "append_slots", "snapshots", "checkpoints", "parked"],
+        sql: include_str!("../sql/migrations/0003_events.sql"),
+    },
+];
 
 /// What a server is asked first.
 pub(crate) const GREETING: &str = "SELECT VERSION() AS version, @@global.read_only AS read_only";
+
+/// Whether there are several servers that are written to at once.
+pub(crate) const PRIMARIES: &str =
+    "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('wsrep_on', 'group_replication_single_primary_mode')";
 
 /// The statements of all migrations for tables of these names, as a script for the `mysql` client. Connects to nothing.
 pub fn migrations(naming: &Naming) -> String {

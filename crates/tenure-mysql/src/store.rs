@@ -11,7 +11,7 @@ use tenure_sql::{Answer, Call, Driver, Fault, Lent, Session, SqlStore, Turn};
 use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::connect::{Connector, Flavour};
+use crate::connect::{Connector, Flavour, Greeting};
 use crate::error::unreachable;
 use crate::options::MySqlOptions;
 use crate::pool::Pool;
@@ -37,7 +37,7 @@ impl MySqlStore {
         let runtime = Handle::try_current()
             .map_err(|_| unreachable(&label, "connect was called outside of a tokio runtime"))?;
         let connector = Connector::new(&options, runtime);
-        let (flavour, version) = connector.greet().await?;
+        let Greeting { flavour, version, several_counters } = connector.greet().await?;
         let pool = Arc::new(Pool::new(&options, connector, flavour));
         let capabilities = Capabilities {
             store: BACKEND.into(),
@@ -47,7 +47,7 @@ impl MySqlStore {
             notes: Vec::new(),
         };
         tracing::info!(store = %label, %version, presence = capabilities.presence, "connected to MySQL");
-        let driver = Arc::new(MySqlDriver { label, pool, flavour, capabilities });
+        let driver = Arc::new(MySqlDriver { label, pool, flavour, capabilities, several_counters });
         let sql = SqlStore::new(driver.clone(), &TEXTS, MIGRATIONS, options.naming.clone(), QUOTES);
         Ok(Self { sql, driver })
     }
@@ -67,6 +67,7 @@ pub(crate) struct MySqlDriver {
     pub(crate) pool: Arc<Pool>,
     pub(crate) flavour: Flavour,
     pub(crate) capabilities: Capabilities,
+    pub(crate) several_counters: Option<&'static str>,
 }
 
 impl fmt::Debug for MySqlDriver {
@@ -103,6 +104,10 @@ impl Driver for MySqlDriver {
 
     fn capabilities(&self) -> Capabilities {
         self.capabilities.clone()
+    }
+
+    fn several_counters(&self) -> Option<&str> {
+        self.several_counters
     }
 
     async fn lock_migration(&self, session: &mut dyn Session) -> Result<(), Fault> {

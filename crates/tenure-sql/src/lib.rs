@@ -23,9 +23,11 @@
 //! | `statements` | the names of all statements |
 //! | `store`, `work` | the handle, and units of work on its sessions |
 //! | `lease`, `admin`, `registry`, `fence`, `schema` | the contracts over leases |
+//! | `events/` | events, snapshots, checkpoints |
 
 mod admin;
 mod driver;
+mod events;
 mod fault;
 mod fence;
 mod lease;
@@ -41,6 +43,7 @@ mod value;
 mod work;
 
 pub use driver::{Answer, Call, Driver, Lent, Session, Turn};
+pub use events::{Checkpoints, Events};
 pub use fault::{Fault, FaultKind};
 pub use fence::Fencing;
 pub use reader::{Before, Columns, Reader, counted, recorded};

@@ -60,6 +60,16 @@ declare! { $
     history_add history_list history_last_term
     audit_add
     schema_read schema_write tables_there
+    // Events, snapshots, checkpoints.
+    savepoint savepoint_back savepoint_release must_have_met clock_read
+    stream_first stream_move stream_raise stream_version
+    slot_none slot_find slot_take slots_settled slots_unsettled slots_seen
+    event_columns events_top events_all events_forward events_backward
+    events_add events_placed events_standing events_known
+    dispatch_add dispatch_known mark_add mark_known
+    snapshot_load snapshot_save
+    checkpoint_read checkpoint_lock checkpoint_first checkpoint_move checkpoint_rewind checkpoint_list
+    parked_clear parked_add parked_forget parked_list
 }
 
 /// What other texts may use: `{name}`, and what stands for it.

@@ -6,5 +6,7 @@
 // Tests fail by panicking, and say aloud what could not be run.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
+mod event_suite;
 mod sandbox;
+mod stand_in;
 mod suite;

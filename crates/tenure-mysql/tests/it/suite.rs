@@ -10,11 +10,11 @@ use tenure_core::lease::{Fence, FenceCheck, FenceError, LeaseName};
 
 use crate::sandbox::{Sandbox, Server};
 
-struct MySqlBackend {
-    sandbox: Sandbox,
+pub(crate) struct MySqlBackend {
+    pub(crate) sandbox: Sandbox,
 }
 
-async fn backend(server: Server) -> Option<MySqlBackend> {
+pub(crate) async fn backend(server: Server) -> Option<MySqlBackend> {
     Some(MySqlBackend { sandbox: Sandbox::new(server).await? })
 }
 
@@ -66,6 +66,16 @@ impl Backend for MySqlBackend {
     }
 
     fn promises(&self) -> &'static [Need] {
-        &[Need::Admin, Need::Registry, Need::Fence, Need::DeleteRow, Need::RegressTerm]
+        &[
+            Need::Admin,
+            Need::Registry,
+            Need::Fence,
+            Need::DeleteRow,
+            Need::RegressTerm,
+            Need::ConcurrentWriters,
+            Need::UserAppend,
+            Need::Audit,
+            Need::Damage,
+        ]
     }
 }
