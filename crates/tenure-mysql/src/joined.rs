@@ -14,8 +14,11 @@ pub(crate) struct Joined<'c>(pub(crate) &'c mut MySqlConnection);
 
 #[async_trait]
 impl Session for Joined<'_> {
-    /// Parameters are bound.
+    /// Parameters are bound. What has none is sent as it is: not every statement can be prepared.
     async fn run(&mut self, call: &Call<'_>) -> Result<Answer, Fault> {
+        if call.params.is_empty() {
+            return run_text(self.0, call.sql.to_owned()).await.map(last);
+        }
         let (text, arguments) = bound(call)?;
         gather(self.0.fetch_many(sqlx::query_with(AssertSqlSafe(text), arguments))).await.map(last)
     }

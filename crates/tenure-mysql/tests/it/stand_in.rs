@@ -78,8 +78,10 @@ fn stored(row: &MySqlRow) -> Stored {
 #[async_trait]
 impl OutboxStore for StandIn {
     async fn enqueue(&self, messages: &[NewMessage], _: &Limits) -> Result<Vec<Enqueued>, EnqueueError> {
-        let sql =
-            format!("INSERT INTO {} (message_id, topic, type, payload) VALUES (?, ?, ?, ?)", self.outbox);
+        let sql = format!(
+            "INSERT INTO {} (message_id, topic, type, payload, content_type) VALUES (?, ?, ?, ?, ?)",
+            self.outbox
+        );
         let mut connection = self.connection().await;
         let mut answers = Vec::new();
         for message in messages {
@@ -89,6 +91,7 @@ impl OutboxStore for StandIn {
                 .bind(&message.topic)
                 .bind(&message.kind)
                 .bind(message.body.parts().0)
+                .bind(&message.content_type)
                 .execute(&mut connection)
                 .await
                 .expect("inserted");
