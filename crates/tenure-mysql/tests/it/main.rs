@@ -6,7 +6,11 @@
 // Tests fail by panicking, and say aloud what could not be run.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
+mod checkpoints;
+mod event_races;
 mod event_suite;
+mod events;
+mod horizon;
 mod sandbox;
 mod stand_in;
 mod suite;

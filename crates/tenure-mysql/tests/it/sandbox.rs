@@ -124,3 +124,30 @@ pub(crate) fn fresh() -> u128 {
     let count = u128::from(COUNT.fetch_add(1, Ordering::Relaxed));
     (time << 40) ^ (u128::from(std::process::id()) << 16) ^ count ^ (time >> 12)
 }
+
+/// Makes tests of functions of a sandbox, one for each server.
+macro_rules! on_each {
+    ($($name:ident,)*) => {
+        mod mariadb {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $name() {
+                    let server = crate::sandbox::Server::MariaDb;
+                    let Some(sandbox) = crate::sandbox::Sandbox::new(server).await else { return };
+                    super::$name(&sandbox).await;
+                }
+            )*
+        }
+        mod mysql {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $name() {
+                    let server = crate::sandbox::Server::MySql;
+                    let Some(sandbox) = crate::sandbox::Sandbox::new(server).await else { return };
+                    super::$name(&sandbox).await;
+                }
+            )*
+        }
+    };
+}
+pub(crate) use on_each;
