@@ -44,7 +44,7 @@ pub(crate) struct Greeting {
     /// Whether names of databases are told apart by their case.
     pub(crate) folds_names: bool,
     /// Whether several servers take writes, each with locks of its own.
-    pub(crate) many_writers: bool,
+    pub(crate) many_writers: Option<&'static str>,
 }
 
 /// Opens connections to one server.
@@ -164,7 +164,7 @@ impl Connector {
             flavour: if maria { Flavour::MariaDb } else { Flavour::MySql },
             version,
             folds_names: row.number("folds").ok().flatten().unwrap_or_default() != 0,
-            many_writers: has_many_writers(&settings.rows),
+            many_writers: many_writers(&settings.rows),
         })
     }
 
@@ -192,14 +192,20 @@ fn is_on(row: &Row, column: &str) -> bool {
     !matches!(text.to_ascii_uppercase().as_str(), "" | "0" | "OFF")
 }
 
-/// Whether the server is one of several that take writes: Galera, or group replication without a single primary.
-fn has_many_writers(settings: &[Row]) -> bool {
-    settings.iter().any(|row| {
+/// Why the server is one of several that take writes at once, if so: each of them has locks and counters of its own.
+fn many_writers(settings: &[Row]) -> Option<&'static str> {
+    settings.iter().find_map(|row| {
         let name = row.text("Variable_name").ok().flatten().unwrap_or_default().to_ascii_lowercase();
         match name.as_str() {
-            "wsrep_on" => is_on(row, "Value"),
-            "group_replication_single_primary_mode" => !is_on(row, "Value"),
-            _ => false,
+            "wsrep_on" if is_on(row, "Value") => Some(
+                "this server is a node of a Galera cluster: each node gives out positions of its own, and readers would \
+                 miss events; keep events on a single server",
+            ),
+            "group_replication_single_primary_mode" if !is_on(row, "Value") => Some(
+                "this server is one of several primaries of a group: each gives out positions of its own, and readers \
+                 would miss events; set group_replication_single_primary_mode",
+            ),
+            _ => None,
         }
     })
 }
@@ -217,13 +223,13 @@ mod tests {
 
     #[test]
     fn clusters_of_many_writers_are_known() {
-        assert!(has_many_writers(&[setting("wsrep_on", "ON")]));
-        assert!(has_many_writers(&[setting("group_replication_single_primary_mode", "OFF")]));
-        assert!(!has_many_writers(&[
-            setting("wsrep_on", "OFF"),
-            setting("group_replication_single_primary_mode", "ON")
-        ]));
-        assert!(!has_many_writers(&[]));
+        let why = |name, value| many_writers(&[setting(name, value)]);
+        assert!(why("wsrep_on", "ON").is_some_and(|why| why.contains("Galera")));
+        let group = why("group_replication_single_primary_mode", "OFF");
+        assert!(group.is_some_and(|why| why.contains("primaries")));
+        assert_eq!(why("wsrep_on", "OFF"), None);
+        assert_eq!(why("group_replication_single_primary_mode", "ON"), None);
+        assert_eq!(many_writers(&[]), None);
     }
 
     #[tokio::test]

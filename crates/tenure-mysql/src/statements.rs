@@ -23,9 +23,15 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     },
     Migration {
         version: 2,
-        description: "outbox and inbox",
+        description: "outbox, inbox",
         tables: &["outbox", "outbox_attempts", "outbox_dead", "inbox"],
         sql: include_str!("../sql/migrations/0002_outbox.sql"),
+    },
+    Migration {
+        version: 3,
+        description: "events, snapshots, checkpoints",
+        tables: &["streams", "events", "append_slots", "snapshots", "checkpoints", "parked"],
+        sql: include_str!("../sql/migrations/0003_events.sql"),
     },
     Migration {
         version: 5,

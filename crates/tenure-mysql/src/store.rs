@@ -47,15 +47,23 @@ impl MySqlStore {
         let database = naming.schema.as_ref().map_or_else(|| options.database(), Identifier::as_str);
         let names = LockNames::new(database, naming.prefix.as_str(), greeting.folds_names);
         let found = match greeting.many_writers {
-            true => Found::Pooled,
-            false => probe::sessions(&connector, flavour, &names).await?,
+            Some(_) => Found::Pooled,
+            None => probe::sessions(&connector, flavour, &names).await?,
         };
-        let capabilities = capabilities(found, greeting.many_writers);
+        let capabilities = capabilities(found, greeting.many_writers.is_some());
         tracing::info!(store = %label, version = %greeting.version, presence = capabilities.presence,
             silence = capabilities.silence, notes = ?capabilities.notes, "connected to MySQL");
         let pool = Arc::new(Pool::new(&options, connector, flavour));
         let watchers = Watchers::new(options.max_watches as usize);
-        let driver = Arc::new(MySqlDriver { label, pool, flavour, names, capabilities, watchers });
+        let driver = Arc::new(MySqlDriver {
+            label,
+            pool,
+            flavour,
+            names,
+            capabilities,
+            watchers,
+            several_counters: greeting.many_writers,
+        });
         let sql = SqlStore::new(driver.clone(), &TEXTS, MIGRATIONS, options.naming.clone(), QUOTES);
         Ok(Self { sql, driver })
     }
@@ -106,6 +114,7 @@ pub(crate) struct MySqlDriver {
     pub(crate) names: LockNames,
     pub(crate) watchers: Watchers,
     pub(crate) capabilities: Capabilities,
+    pub(crate) several_counters: Option<&'static str>,
 }
 
 impl fmt::Debug for MySqlDriver {
@@ -146,6 +155,10 @@ impl Driver for MySqlDriver {
 
     fn capabilities(&self) -> Capabilities {
         self.capabilities.clone()
+    }
+
+    fn several_counters(&self) -> Option<&str> {
+        self.several_counters
     }
 
     async fn lock_migration(&self, session: &mut dyn Session) -> Result<(), Fault> {

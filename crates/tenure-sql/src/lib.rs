@@ -26,11 +26,13 @@
 //! | `batch` | many rows in few statements |
 //! | `cluster/` | nodes, and where daemons are |
 //! | `outbox/` | outbox and inbox |
+//! | `events/` | events, snapshots, checkpoints |
 
 mod admin;
 mod batch;
 mod cluster;
 mod driver;
+mod events;
 mod fault;
 mod fence;
 mod lease;
@@ -42,12 +44,12 @@ mod row;
 mod schema;
 mod statements;
 mod store;
-mod stub;
 mod template;
 mod value;
 mod work;
 
 pub use driver::{Answer, Call, Driver, Lent, Session, Turn};
+pub use events::{Checkpoints, Events};
 pub use fault::{Fault, FaultKind};
 pub use fence::Fencing;
 pub use outbox::{Inbox, Outbox};

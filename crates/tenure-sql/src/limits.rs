@@ -14,3 +14,7 @@ pub const STATEMENT_BYTES: usize = 32 * 1024 * 1024;
 pub const RESTLESS_TRIES: usize = 3;
 /// The most attempts that are shown of one message.
 pub const ATTEMPTS_MAX: u32 = 10_000;
+/// How many rows one statement inserts at most: SQL Server takes no more, and locks whole tables from 5,000 on.
+pub const INSERT_ROWS: usize = 1000;
+/// How many bytes of payloads one statement inserts, about: servers take no larger packets than they are told to.
+pub const INSERT_BYTES: usize = 4 * 1024 * 1024;

@@ -19,7 +19,7 @@ pub(crate) struct OutboxOnMySql {
     pub(crate) sandbox: Sandbox,
 }
 
-async fn backend(server: Server) -> Option<OutboxOnMySql> {
+pub(crate) async fn backend(server: Server) -> Option<OutboxOnMySql> {
     let sandbox = Sandbox::new(server).await?;
     let effects = sandbox.table("effects");
     let sql = format!("CREATE TABLE {effects} (id bigint AUTO_INCREMENT PRIMARY KEY, effect longtext)");
@@ -48,7 +48,7 @@ impl Backend for OutboxOnMySql {
     }
 
     fn promises(&self) -> &'static [Need] {
-        &[Need::Admin, Need::ConcurrentWriters]
+        &[Need::Admin, Need::ConcurrentWriters, Need::UserAppend, Need::Audit, Need::Damage]
     }
 }
 
