@@ -9,7 +9,7 @@ use tenure_core::contract::{Migrated, Schema};
 use tenure_core::naming::{Identifier, Naming};
 
 use crate::driver::{Answer, Call, Session, Turn};
-use crate::fault::Fault;
+use crate::fault::{Fault, FaultKind};
 use crate::reader::Columns as _;
 use crate::statements::{Texts, fill};
 use crate::store::{Shared, SqlStore};
@@ -116,7 +116,7 @@ impl Shared {
         let names = there.rows.iter().filter_map(|row| row.text("name").ok().flatten());
         let there: Vec<String> = names.collect();
         let mut version = 0;
-        if there.first().is_some() && tables.first().is_some_and(|first| there.contains(first)) {
+        if !there.is_empty() && tables.first().is_some_and(|first| there.contains(first)) {
             let answer = session.run(&Call::new(&self.statements.schema_read, [])).await?;
             match self.noted(&answer) {
                 Ok(noted) => version = noted,
@@ -193,7 +193,11 @@ impl Shared {
                 session.run(&Call::new(&statement, [])).await?;
             }
             let note = vec![migration.version.into(), migration.description.into()];
-            session.run(&Call::new(&self.statements.schema_write, note)).await?;
+            match session.run(&Call::new(&self.statements.schema_write, note)).await {
+                // Where no lock could be had, another node was there first, and has made the same.
+                Err(fault) if fault.kind == FaultKind::Duplicate => {}
+                noted => drop(noted?),
+            }
         }
         tracing::info!(store = %self.label(), from, to, "migrated the schema");
         Ok(Ok(Migrated { from, to }))
