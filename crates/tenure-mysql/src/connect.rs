@@ -41,7 +41,7 @@ pub(crate) enum Flavour {
 pub(crate) struct Greeting {
     pub(crate) flavour: Flavour,
     pub(crate) version: String,
-    /// Whether names of databases are told apart by their case.
+    /// Whether names of databases that differ only by case are one.
     pub(crate) folds_names: bool,
     /// Whether several servers take writes, each with locks of its own.
     pub(crate) many_writers: Option<&'static str>,

@@ -138,7 +138,8 @@ pub trait Driver: Send + Sync + fmt::Debug {
     }
 
     /// Takes the one lock under which schemas are migrated, on this session: others wait for it. It goes with
-    /// [`Driver::unlock_migration`], or with the session.
+    /// [`Driver::unlock_migration`], or with the session. Where sessions are not real there is none: each step of a migration
+    /// can be done twice.
     async fn lock_migration(&self, session: &mut dyn Session) -> Result<(), Fault>;
 
     /// Lets go of it.

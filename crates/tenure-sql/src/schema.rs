@@ -9,7 +9,7 @@ use tenure_core::contract::{Migrated, Schema};
 use tenure_core::naming::{Identifier, Naming};
 
 use crate::driver::{Answer, Call, Session, Turn};
-use crate::fault::Fault;
+use crate::fault::{Fault, FaultKind};
 use crate::reader::Columns as _;
 use crate::statements::{Texts, fill};
 use crate::store::{Shared, SqlStore};
@@ -204,7 +204,11 @@ impl Shared {
                 session.run(&Call::new(&statement, [])).await?;
             }
             let note = vec![migration.version.into(), migration.description.into()];
-            session.run(&Call::new(&self.statements.schema_write, note)).await?;
+            match session.run(&Call::new(&self.statements.schema_write, note)).await {
+                // Where no lock could be had, another node was there first, and has made the same.
+                Err(fault) if fault.kind == FaultKind::Duplicate => {}
+                noted => drop(noted?),
+            }
         }
         tracing::info!(store = %self.label(), from, to, "migrated the schema");
         Ok(Ok(Migrated { from, to }))

@@ -12,10 +12,12 @@ use tenure_core::naming::Naming;
 use tenure_mysql::{MySqlOptions, MySqlStore, migrations};
 
 use crate::bed::{Bed, claim, granted, name, on_both, run};
+use crate::proxy::{address, multiplexing, through};
 use crate::sandbox::{Sandbox, Server, say};
 
 on_both!(
     s39_many_nodes_migrate_at_once_and_one_does_it,
+    s39_many_nodes_migrate_at_once_through_a_proxy_that_multiplexes,
     s39_a_node_that_waited_for_another_finds_its_work_done,
     s39_a_migration_that_was_broken_off_is_taken_up_again,
     s39_a_migration_that_failed_leaves_no_lock_behind,
@@ -48,6 +50,24 @@ async fn s39_many_nodes_migrate_at_once_and_one_does_it(server: Server) {
     }
     assert_eq!(fresh, 1);
     sandbox.sql().await.verify_schema().await.unwrap();
+}
+
+/// Where no lock can be had, all of them may do it.
+async fn s39_many_nodes_migrate_at_once_through_a_proxy_that_multiplexes(server: Server) {
+    let Some(bed) = Bed::empty(server).await else { return };
+    let port = multiplexing(address(&bed.url)).await;
+    let mut options = MySqlOptions::from_url(&through(&bed.url, port)).unwrap();
+    options.naming = bed.options().naming;
+    let mut nodes = Vec::new();
+    for _ in 0..4 {
+        let store = MySqlStore::connect(options.clone()).await.unwrap().sql().clone();
+        assert!(store.presence().is_none());
+        nodes.push(tokio::spawn(async move { store.migrate().await.unwrap().to }));
+    }
+    for node in nodes {
+        assert_eq!(node.await.unwrap(), newest());
+    }
+    bed.sql().await.verify_schema().await.unwrap();
 }
 
 /// The lock of a migration that is under way, whoever looks: the tables are made, and not yet all.
