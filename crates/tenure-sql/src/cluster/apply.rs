@@ -52,7 +52,10 @@ impl Shared {
                 Ok(rows) => Ok(decide(order, rows)),
                 Err(Trouble::Row(error)) => Err(error),
                 Err(Trouble::Fault(fault)) => {
-                    let again = fault.kind == FaultKind::Deadlock && tried < TRIES;
+                    // While many nodes answer at once, the queue for the cluster's row is longer than a lock is usually
+                    // waited for; nothing is held yet by who stands in it.
+                    let passes = matches!(fault.kind, FaultKind::Deadlock | FaultKind::Busy);
+                    let again = passes && tried < TRIES;
                     let _ = self.settle(lent, Err::<(), _>(fault.clone())).await;
                     if again {
                         tried += 1;
