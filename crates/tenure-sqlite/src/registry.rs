@@ -14,7 +14,7 @@ use crate::rows::{LeaseRow, Plain};
 use crate::store::{BACKEND, SqliteStore};
 use crate::writing::Writing;
 
-/// How many rows one transaction of a sweep stamps.
+/// How many rows one transaction of a sweep stamps; fewer than on servers, for renewals wait for it.
 const SWEEP_BATCH: usize = 500;
 
 #[async_trait]

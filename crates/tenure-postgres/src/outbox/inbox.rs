@@ -312,7 +312,7 @@ impl Inbox {
             .fetch_optional(connection)
             .await
             .map_err(|error| self.sqlx_error(error))?;
-        row.map(|row| self.reader().before(&crate::rows::OfSqlx(&row))).transpose()
+        row.map(|row| Reader { store: &self.texts.store }.before(&crate::rows::OfSqlx(&row))).transpose()
     }
 
     async fn read_on(
@@ -325,11 +325,7 @@ impl Inbox {
             .query_typed(&self.texts.read, &[(&consumer.as_str(), Type::TEXT), (&id.to_string(), Type::TEXT)])
             .await
             .map_err(|error| self.error(error))?;
-        rows.first().map(|row| self.reader().before(&Plain(row))).transpose()
-    }
-
-    fn reader(&self) -> Reader<'_> {
-        Reader { store: &self.texts.store }
+        rows.first().map(|row| Reader { store: &self.texts.store }.before(&Plain(row))).transpose()
     }
 
     fn error(&self, error: tokio_postgres::Error) -> StoreError {
