@@ -45,6 +45,8 @@ pub(crate) struct Greeting {
     pub(crate) folds_names: bool,
     /// Whether several servers take writes, each with locks of its own.
     pub(crate) many_writers: bool,
+    /// Why its positions may not rise in time, if so.
+    pub(crate) several_counters: Option<&'static str>,
 }
 
 /// Opens connections to one server.
@@ -165,6 +167,7 @@ impl Connector {
             version,
             folds_names: row.number("folds").ok().flatten().unwrap_or_default() != 0,
             many_writers: has_many_writers(&settings.rows),
+            several_counters: several_counters(&settings.rows),
         })
     }
 
@@ -194,12 +197,23 @@ fn is_on(row: &Row, column: &str) -> bool {
 
 /// Whether the server is one of several that take writes: Galera, or group replication without a single primary.
 fn has_many_writers(settings: &[Row]) -> bool {
-    settings.iter().any(|row| {
+    several_counters(settings).is_some()
+}
+
+/// Of several servers that are written to at once, each has a counter and locks of its own.
+fn several_counters(settings: &[Row]) -> Option<&'static str> {
+    settings.iter().find_map(|row| {
         let name = row.text("Variable_name").ok().flatten().unwrap_or_default().to_ascii_lowercase();
         match name.as_str() {
-            "wsrep_on" => is_on(row, "Value"),
-            "group_replication_single_primary_mode" => !is_on(row, "Value"),
-            _ => false,
+            "wsrep_on" if is_on(row, "Value") => Some(
+                "this server is a node of a Galera cluster: each node gives out positions of its own, and readers would \
+                 miss events; keep events on a single server",
+            ),
+            "group_replication_single_primary_mode" if !is_on(row, "Value") => Some(
+                "this server is one of several primaries of a group: each gives out positions of its own, and readers \
+                 would miss events; set group_replication_single_primary_mode",
+            ),
+            _ => None,
         }
     })
 }

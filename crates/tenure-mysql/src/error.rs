@@ -54,6 +54,10 @@ fn kind(number: u16) -> FaultKind {
         1213 | 1020 => FaultKind::Deadlock,
         // A lock not had in time or at once; a statement that took too long; too many connections.
         1205 | 3572 | 3024 | 1969 | 1317 | 1040 | 1203 | 1226 => FaultKind::Busy,
+        // What a statement of ours says on purpose; see must_have_met.sql.
+        1690 => FaultKind::Unmet,
+        // A savepoint that is not there.
+        1305 => FaultKind::NoTransaction,
         1146 => FaultKind::NoTable,
         1290 | 1792 | 1836 => FaultKind::ReadOnly,
         1044 | 1045 | 1049 | 1130 | 1142 | 1143 | 1227 | 1251 | 1370 | 1410 | 1419 | 1698 => {

@@ -25,11 +25,13 @@
 //! | `probe`, `names` | whether sessions are real, and what their locks are called |
 //! | `fence` | [`Fencing`]: the check in the user's transaction |
 //! | `outbox`, `inbox` | [`Outbox`], [`Inbox`]: messages in the user's transaction |
+//! | `events` | [`Events`] and [`Checkpoints`] in the user's transaction |
 //! | `literal`, `rows`, `error` | between our types and the driver's |
 //! | `statements` | the folder `sql/` |
 
 mod connect;
 mod error;
+mod events;
 mod fence;
 mod inbox;
 mod joined;
@@ -47,6 +49,7 @@ mod statements;
 mod store;
 mod wait;
 
+pub use events::{Checkpoints, Events};
 pub use fence::Fencing;
 pub use inbox::Inbox;
 pub use locks::MySqlLocks;

@@ -207,30 +207,14 @@ impl Session for Link {
     }
 
     async fn run_all(&mut self, calls: &[Call<'_>]) -> Result<Vec<Answer>, Fault> {
-        let size = |call: &Call<'_>| call.params.iter().map(tenure_sql::Value::size).sum::<usize>();
         let mut answers = Vec::with_capacity(calls.len());
-        let mut text = String::new();
-        for call in calls {
-            if size(call) > WRITTEN_MAX_BYTES {
-                if !text.is_empty() {
-                    answers.extend(self.texts(std::mem::take(&mut text)).await?);
-                }
-                answers.push(self.run(call).await?);
-                continue;
-            }
-            text.push_str(&written(call)?);
-            text.push_str(";\n");
-            if text.len() > TEXT_MAX_BYTES {
-                answers.extend(self.texts(std::mem::take(&mut text)).await?);
+        for trip in trips(calls)? {
+            match trip {
+                Trip::Text(text) => answers.extend(self.texts(text).await?),
+                Trip::Bound(call) => answers.push(self.run(call).await?),
             }
         }
-        if !text.is_empty() {
-            answers.extend(self.texts(text).await?);
-        }
-        if answers.len() == calls.len() {
-            return Ok(answers);
-        }
-        Err(Fault::new(FaultKind::Other, "the server answered other statements than were asked"))
+        all_of(calls, answers)
     }
 }
 
@@ -239,7 +223,46 @@ async fn timeout_after<T>(limit: Duration, work: impl Future<Output = T>) -> Opt
     timeout(limit, work).await.ok()
 }
 
-async fn run_text(connection: &mut MySqlConnection, text: String) -> Result<Vec<Answer>, Fault> {
+/// What goes to the server at once.
+pub(crate) enum Trip<'c> {
+    /// Several statements as one text.
+    Text(String),
+    /// One that is too large for that.
+    Bound(&'c Call<'c>),
+}
+
+/// Statements in as few trips as can be.
+pub(crate) fn trips<'c>(calls: &'c [Call<'c>]) -> Result<Vec<Trip<'c>>, Fault> {
+    let (mut trips, mut text) = (Vec::new(), String::new());
+    for call in calls {
+        if call.params.iter().map(tenure_sql::Value::size).sum::<usize>() > WRITTEN_MAX_BYTES {
+            if !text.is_empty() {
+                trips.push(Trip::Text(std::mem::take(&mut text)));
+            }
+            trips.push(Trip::Bound(call));
+            continue;
+        }
+        text.push_str(&written(call)?);
+        text.push_str(";\n");
+        if text.len() > TEXT_MAX_BYTES {
+            trips.push(Trip::Text(std::mem::take(&mut text)));
+        }
+    }
+    if !text.is_empty() {
+        trips.push(Trip::Text(text));
+    }
+    Ok(trips)
+}
+
+/// The answers, if there is one to each statement.
+pub(crate) fn all_of(calls: &[Call<'_>], answers: Vec<Answer>) -> Result<Vec<Answer>, Fault> {
+    if answers.len() == calls.len() {
+        return Ok(answers);
+    }
+    Err(Fault::new(FaultKind::Other, "the server answered other statements than were asked"))
+}
+
+pub(crate) async fn run_text(connection: &mut MySqlConnection, text: String) -> Result<Vec<Answer>, Fault> {
     gather(sqlx::raw_sql(AssertSqlSafe(text)).fetch_many(connection)).await
 }
 

@@ -28,6 +28,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../sql/migrations/0002_outbox.sql"),
     },
     Migration {
+        version: 3,
+        description: "events, snapshots, checkpoints",
+        tables: &["streams", "events", "append_slots", "snapshots", "checkpoints", "parked"],
+        sql: include_str!("../sql/migrations/0003_events.sql"),
+    },
+    Migration {
         version: 5,
         description: "nodes and daemons",
         tables: &["cluster", "nodes", "assignments"],

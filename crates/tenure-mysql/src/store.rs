@@ -12,7 +12,7 @@ use tenure_core::naming::Identifier;
 use tenure_sql::{Answer, Call, Columns as _, Driver, Fault, FaultKind, Lent, Session, SqlStore, Turn};
 use tokio::runtime::Handle;
 
-use crate::connect::{Connector, Flavour};
+use crate::connect::{Connector, Flavour, Greeting};
 use crate::error::unreachable;
 use crate::names::LockNames;
 use crate::options::MySqlOptions;
@@ -55,7 +55,15 @@ impl MySqlStore {
             silence = capabilities.silence, notes = ?capabilities.notes, "connected to MySQL");
         let pool = Arc::new(Pool::new(&options, connector, flavour));
         let watchers = Watchers::new(options.max_watches as usize);
-        let driver = Arc::new(MySqlDriver { label, pool, flavour, names, capabilities, watchers });
+        let driver = Arc::new(MySqlDriver {
+            label,
+            pool,
+            flavour,
+            names,
+            capabilities,
+            watchers,
+            several_counters: greeting.several_counters,
+        });
         let sql = SqlStore::new(driver.clone(), &TEXTS, MIGRATIONS, options.naming.clone(), QUOTES);
         Ok(Self { sql, driver })
     }
@@ -106,6 +114,7 @@ pub(crate) struct MySqlDriver {
     pub(crate) names: LockNames,
     pub(crate) watchers: Watchers,
     pub(crate) capabilities: Capabilities,
+    pub(crate) several_counters: Option<&'static str>,
 }
 
 impl fmt::Debug for MySqlDriver {
@@ -146,6 +155,10 @@ impl Driver for MySqlDriver {
 
     fn capabilities(&self) -> Capabilities {
         self.capabilities.clone()
+    }
+
+    fn several_counters(&self) -> Option<&str> {
+        self.several_counters
     }
 
     async fn lock_migration(&self, session: &mut dyn Session) -> Result<(), Fault> {

@@ -131,6 +131,12 @@ pub trait Driver: Send + Sync + fmt::Debug {
         Ok(answers.into_iter().flat_map(|answer| answer.rows).collect())
     }
 
+    /// Why positions may not rise in time here, if so: several servers that are written to at once, each with a counter of
+    /// its own. There are no events on such a server.
+    fn several_counters(&self) -> Option<&str> {
+        None
+    }
+
     /// Takes the one lock under which schemas are migrated, on this session: others wait for it. It goes with
     /// [`Driver::unlock_migration`], or with the session.
     async fn lock_migration(&self, session: &mut dyn Session) -> Result<(), Fault>;

@@ -12,6 +12,10 @@ pub enum FaultKind {
     Deadlock,
     /// A lock was not had in time, or a statement took too long.
     Busy,
+    /// A statement of ours that had to find a row has found none, and failed for it: what follows was not run.
+    Unmet,
+    /// There is no transaction where one has to be open.
+    NoTransaction,
     /// A table is not there.
     NoTable,
     /// The server cannot be written to.
@@ -45,10 +49,17 @@ impl Fault {
         match self.kind {
             FaultKind::Deadlock | FaultKind::Busy => StoreError::Busy { store, message },
             FaultKind::NoTable => StoreError::SchemaMissing { store },
+            FaultKind::NoTransaction => {
+                let message =
+                    "no transaction is open on this connection: begin one first, commit it afterwards";
+                StoreError::Refused { store, message: message.into() }
+            }
             FaultKind::ReadOnly => StoreError::ReadOnly { store, message },
             FaultKind::Refused => StoreError::Refused { store, message },
             FaultKind::Gone => StoreError::Unreachable { store, message },
-            FaultKind::Duplicate | FaultKind::Other => StoreError::Failed { store, message, source: None },
+            FaultKind::Duplicate | FaultKind::Unmet | FaultKind::Other => {
+                StoreError::Failed { store, message, source: None }
+            }
         }
     }
 }

@@ -19,20 +19,24 @@
 //! | `reader/` | [`Columns`], [`Reader`]: rows to words |
 //! | `value`, `row`, `template` | what goes into a statement, what comes out, and where parameters stand in its text |
 //! | `driver`, `fault` | the contract of a driver, and what can go wrong on it |
+//! | `limits` | how much one statement carries, and how far times go |
 //! | `statements` | the names of all statements |
 //! | `store`, `work` | the handle, and units of work on its sessions |
 //! | `lease`, `admin`, `registry`, `fence`, `schema` | the contracts over leases |
 //! | `batch` | many rows in few statements |
 //! | `cluster/` | nodes, and where daemons are |
 //! | `outbox/` | outbox and inbox |
+//! | `events/` | events, snapshots, checkpoints |
 
 mod admin;
 mod batch;
 mod cluster;
 mod driver;
+mod events;
 mod fault;
 mod fence;
 mod lease;
+pub mod limits;
 mod outbox;
 mod reader;
 mod registry;
@@ -40,16 +44,16 @@ mod row;
 mod schema;
 mod statements;
 mod store;
-mod stub;
 mod template;
 mod value;
 mod work;
 
 pub use driver::{Answer, Call, Driver, Lent, Session, Turn};
+pub use events::{Checkpoints, Events};
 pub use fault::{Fault, FaultKind};
 pub use fence::Fencing;
 pub use outbox::{Inbox, Outbox};
-pub use reader::{Columns, Reader};
+pub use reader::{Before, Columns, Reader, counted, recorded};
 pub use row::{Cell, Row};
 pub use schema::{Migration, script};
 pub use statements::{Statements, Texts};

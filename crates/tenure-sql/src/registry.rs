@@ -11,11 +11,9 @@ use tenure_core::registry::{Entry, Recorded};
 
 use crate::driver::Turn;
 use crate::lease::Locked;
+use crate::limits::SWEEP_BATCH;
 use crate::store::SqlStore;
 use crate::value::micros;
-
-/// How many rows are looked at in one step of a sweep; further ones follow until none is left.
-const SWEEP_BATCH: u32 = 1000;
 
 #[async_trait]
 impl LeaseRegistry for SqlStore {

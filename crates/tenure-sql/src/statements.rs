@@ -78,6 +78,16 @@ declare! { $
     outbox_summary_columns outbox_number outbox_list outbox_list_pending outbox_list_dead outbox_content
     stats_total stats_pending stats_dead sweep_look sweep_inbox
     inbox_accept inbox_refuse inbox_read
+    // Events, snapshots, checkpoints.
+    savepoint savepoint_back savepoint_release must_have_met clock_read
+    stream_first stream_move stream_raise stream_version
+    slot_none slot_find slot_take slots_settled slots_unsettled slots_seen
+    event_columns events_top events_all events_forward events_backward
+    events_add events_placed events_standing events_known
+    dispatch_add dispatch_known mark_add mark_known
+    snapshot_load snapshot_save
+    checkpoint_read checkpoint_lock checkpoint_first checkpoint_move checkpoint_rewind checkpoint_list
+    parked_clear parked_add parked_forget parked_list
 }
 
 /// What other texts may use: `{name}`, and what stands for it.

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use tenure_core::time::StoreTime;
 
+use crate::limits::{LAST_MICROS, LONGEST_MICROS};
+
 /// A parameter. How it reaches the server (bound, or as a literal) is the driver's business.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
@@ -105,11 +107,6 @@ impl<T: Into<Value>> From<Option<T>> for Value {
         value.map_or(Self::Null, Into::into)
     }
 }
-
-/// The end of the year 9999: what a time that saturated becomes, so that it can still be written.
-const LAST_MICROS: i64 = 253_402_300_799_000_000;
-/// A hundred years: the longest span that is added to the server's clock.
-const LONGEST_MICROS: u128 = 100 * 366 * 86_400 * 1_000_000;
 
 /// A moment as SQL writes it in UTC, to the microsecond: `2026-11-15 09:30:00.123456`.
 pub fn moment_text(at: StoreTime) -> String {

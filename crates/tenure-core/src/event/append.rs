@@ -7,8 +7,8 @@ use uuid::Uuid;
 use super::{Metadata, Position, StreamName, Version};
 use crate::id::{NameError, check_name};
 use crate::outbox::{
-    Body, Consumer, ENQUEUE_MAX, HEADERS_MAX_BYTES, MessageError, MessageId, NewMessage, PAYLOAD_MAX_BYTES,
-    TYPE_MAX_BYTES, is_json,
+    Accept, Body, Consumer, ENQUEUE_MAX, HEADERS_MAX_BYTES, MessageError, MessageId, NewMessage,
+    PAYLOAD_MAX_BYTES, TYPE_MAX_BYTES, is_json,
 };
 
 /// The most events of one append.
@@ -335,6 +335,18 @@ pub enum AppendAnswer {
     },
     /// A message with the same id and another content was seen before. Nothing was written.
     Differs,
+}
+
+impl AppendAnswer {
+    /// The answer to an append by what the inbox says of its message; `None` when that is fresh.
+    pub fn to_settled(accept: Accept) -> Option<Self> {
+        match accept {
+            Accept::Fresh => None,
+            Accept::Duplicate => Some(Self::Duplicate),
+            Accept::Refused { reason } => Some(Self::Refused { reason }),
+            Accept::Differs => Some(Self::Differs),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! What a store decides about an append, the same on every database.
 
+use std::collections::HashSet;
+
 use uuid::Uuid;
 
-use super::{Append, Expected, NewEvent, Version};
+use super::{Append, AppendAnswer, AppendProblem, Appended, Expected, NewEvent, Position, Version};
 use crate::mutation::{Rule, off};
 use crate::outbox::Body;
 
@@ -65,6 +67,37 @@ pub fn same_events(append: &Append, seen: &[Seen]) -> Result<bool, Uuid> {
         }
     }
     Ok(true)
+}
+
+/// An event that stands where one of an append's may have come to stand before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// Its stream, which need not be the append's: ids are taken in all of them.
+    pub stream: String,
+    /// Its position.
+    pub position: Position,
+    /// What it is.
+    pub seen: Seen,
+}
+
+/// What is said of an append that cannot be made: it was made before, or something else came first. `standing` are the
+/// events, by version, that have one of its ids or stand in its place; `actual` is the stream's version.
+pub fn not_again(
+    append: &Append,
+    mut standing: Vec<Standing>,
+    actual: Version,
+) -> Result<AppendAnswer, AppendProblem> {
+    let ids: HashSet<Uuid> = append.events.iter().map(|event| event.id).collect();
+    standing.retain(|row| row.stream == append.stream.as_str() && ids.contains(&row.seen.id));
+    let last = standing.last().map(|row| (row.seen.version, row.position));
+    let seen: Vec<Seen> = standing.into_iter().map(|row| row.seen).collect();
+    let repeated = same_events(append, &seen).map_err(|id| AppendProblem::OtherContent { id })?;
+    Ok(match last {
+        Some((version, position)) if repeated => {
+            AppendAnswer::Appended(Appended { version, position: Some(position), repeated })
+        }
+        _ => AppendAnswer::Conflict { actual },
+    })
 }
 
 fn says_the_same(event: &NewEvent, seen: &Seen) -> bool {

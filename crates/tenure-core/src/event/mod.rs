@@ -25,7 +25,7 @@ pub use append::{
     InboxMark, Limits, NewEvent,
 };
 pub use codec::{DecodeError, Encoded, Types, encode};
-pub use decide::{Judgement, Seen, judge, same_events};
+pub use decide::{Judgement, Seen, Standing, judge, not_again, same_events};
 pub use read::{AllPage, Direction, PAGE_BYTES, PAGE_MAX, PageRows, Stall, StreamPage, StreamRead};
 pub use record::{Metadata, Recorded, Snapshot};
 pub use stream::{Position, STREAM_MAX_BYTES, StreamName, Version};

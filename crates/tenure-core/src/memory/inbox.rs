@@ -150,12 +150,7 @@ impl InboxView<'_> {
             self.open.fresh.insert(key);
             return Accept::Fresh;
         };
-        let other = seen.fingerprint.zip(fingerprint).is_some_and(|(then, now)| then != now);
-        match &seen.refused {
-            _ if other => Accept::Differs,
-            Some(reason) => Accept::Refused { reason: reason.clone() },
-            None => Accept::Duplicate,
-        }
+        Accept::again(seen.fingerprint.as_ref(), fingerprint.as_ref(), seen.refused.clone())
     }
 
     /// Notes a refusal, unless the message was settled before. Answers what stands: [`Accept::Refused`], with an earlier

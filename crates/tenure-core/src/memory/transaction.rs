@@ -136,13 +136,10 @@ impl State {
         append.check(limits, true)?;
         // The mark first: a message that is settled changes nothing, whatever else the append says.
         let mut inbox = open.inbox.clone();
-        if let Some(mark) = &append.mark {
-            match inbox.on(&self.outbox.inbox).mark(mark, now) {
-                Accept::Fresh => {}
-                Accept::Duplicate => return Ok(AppendAnswer::Duplicate),
-                Accept::Refused { reason } => return Ok(AppendAnswer::Refused { reason }),
-                Accept::Differs => return Ok(AppendAnswer::Differs),
-            }
+        if let Some(mark) = &append.mark
+            && let Some(answer) = AppendAnswer::to_settled(inbox.on(&self.outbox.inbox).mark(mark, now))
+        {
+            return Ok(answer);
         }
         let follows = match self.events.judge(&open.events, append)? {
             Ok(follows) => follows,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Body, NewMessage};
+use super::{Body, MessageError, MessageId, NewMessage};
 
 /// Headers that say where a message was made and not what it says: a producer that replays has a trace of its own.
 const TRACE: [&str; 2] = ["traceparent", "tracestate"];
@@ -33,18 +33,15 @@ pub struct Existing {
 impl From<&NewMessage> for Existing {
     /// The row that the message becomes.
     fn from(message: &NewMessage) -> Self {
-        let (payload, payload_bytes) = match &message.body {
-            Body::Text(text) => (Some(text.clone()), None),
-            Body::Bytes(bytes) => (None, Some(bytes.clone())),
-        };
+        let (payload, payload_bytes) = message.body.parts();
         Self {
             source: message.source.clone(),
             version: message.sequence.version,
             index: message.sequence.index.into(),
             topic: message.topic.clone(),
             kind: message.kind.clone(),
-            payload,
-            payload_bytes,
+            payload: payload.map(str::to_owned),
+            payload_bytes: payload_bytes.map(<[u8]>::to_vec),
             content_type: message.content_type.clone(),
             headers: message.headers_json(),
         }
@@ -52,6 +49,14 @@ impl From<&NewMessage> for Existing {
 }
 
 impl NewMessage {
+    /// Refuses to take this message for the one that has its id, if that says something else.
+    pub fn is_same(&self, id: MessageId, existing: &Existing) -> Result<(), MessageError> {
+        match self.differs_from(existing) {
+            None => Ok(()),
+            Some(differs) => Err(MessageError::Conflict { id, differs }),
+        }
+    }
+
     /// What this message says otherwise than the row that has its id; `None` when it is the same message. Delay and trace
     /// context are no part of what a message says.
     pub fn differs_from(&self, existing: &Existing) -> Option<&'static str> {

@@ -49,6 +49,19 @@ pub enum Accept {
     Differs,
 }
 
+impl Accept {
+    /// The answer to a message that was settled before: by the fingerprint that was noted then, where there was one, and
+    /// the reason of a refusal.
+    pub fn again<T: PartialEq + ?Sized>(then: Option<&T>, now: Option<&T>, refused: Option<String>) -> Self {
+        let differs = then.zip(now).is_some_and(|(then, now)| then != now);
+        match refused {
+            _ if differs => Self::Differs,
+            Some(reason) => Self::Refused { reason },
+            None => Self::Duplicate,
+        }
+    }
+}
+
 /// What stands for a message's content, by which a duplicate is told from another message under the same id.
 pub fn fingerprint(message: &Message) -> Uuid {
     const CONTENTS: Uuid = Uuid::from_u128(0x0f1b_7f2c_53f8_4c0d_9a6e_7465_6e75_7265);

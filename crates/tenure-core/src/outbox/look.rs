@@ -91,6 +91,9 @@ impl Page {
     }
 }
 
+/// Payloads up to this size, in bytes, are carried along by a look; larger ones are loaded one by one.
+pub const INLINE_MAX_BYTES: usize = 16 * 1024;
+
 /// The name under which a row's contents came back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {

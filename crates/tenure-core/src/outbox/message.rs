@@ -42,6 +42,14 @@ impl Body {
         }
     }
 
+    /// The payload as text or as bytes: the two columns that hold it.
+    pub fn parts(&self) -> (Option<&str>, Option<&[u8]>) {
+        match self {
+            Self::Text(text) => (Some(text), None),
+            Self::Bytes(bytes) => (None, Some(bytes)),
+        }
+    }
+
     /// The content type of a payload whose sender gave none: what it looks like.
     pub fn guessed_type(&self) -> &'static str {
         match self {
@@ -220,6 +228,14 @@ impl NewMessage {
     pub fn headers_json(&self) -> Option<String> {
         // A map of strings always is JSON.
         (!self.headers.is_empty()).then(|| serde_json::to_string(&self.headers).unwrap_or_default())
+    }
+
+    /// Checks everything that can be checked of several before the database sees them.
+    pub fn check_all(messages: &[Self], limits: &Limits) -> Result<(), MessageError> {
+        if messages.len() > ENQUEUE_MAX {
+            return Err(MessageError::TooMany { count: messages.len(), limit: ENQUEUE_MAX });
+        }
+        messages.iter().try_for_each(|message| message.check(limits))
     }
 
     /// Checks everything that can be checked before the database sees it.

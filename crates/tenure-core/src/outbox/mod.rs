@@ -47,7 +47,9 @@ pub use drain::{Drain, Flight, Landing};
 pub use health::{Health, HealthThresholds, Level};
 pub use ids::{MessageId, deterministic_id};
 pub use inbox::{Accept, Consumer, InboxSettings, fingerprint};
-pub use look::{Discover, Found, LaneLook, Loaded, Look, Page, Place, RowId, Stored, UnorderedLook};
+pub use look::{
+    Discover, Found, INLINE_MAX_BYTES, LaneLook, Loaded, Look, Page, Place, RowId, Stored, UnorderedLook,
+};
 pub(crate) use message::is_json;
 pub use message::{
     Body, ENQUEUE_MAX, Enqueued, HEADERS_MAX_BYTES, Limits, Message, MessageError, NewMessage,

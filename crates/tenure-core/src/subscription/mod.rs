@@ -77,10 +77,34 @@ pub struct Step {
 }
 
 impl Step {
+    /// Refuses a step that leads back.
+    pub fn check(&self) -> Result<(), Backward> {
+        let Self { name, from, to, .. } = self;
+        if to < from { Err(Backward { name: name.clone(), from: *from, to: *to }) } else { Ok(()) }
+    }
+
+    /// What is answered when the checkpoint is not where this step begins; `None` when it is.
+    pub fn elsewhere(&self, there: Checkpoint) -> Option<Advance> {
+        let known = Checkpoint { position: self.from, rewinds: self.rewinds };
+        (there != known).then_some(Advance::Moved { at: there.position })
+    }
+
     /// Whether it was taken, by where the checkpoint is: for a reader whose step had no answer.
     pub fn is_taken(&self, there: Checkpoint) -> bool {
         self.to > self.from && there == Checkpoint { position: self.to, rewinds: self.rewinds }
     }
+}
+
+/// A step that leads back, which only an operator may do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a step of {name} leads back from {from} to {to}; only a rewind does that")]
+pub struct Backward {
+    /// Whose step.
+    pub name: SubscriptionName,
+    /// From where.
+    pub from: Position,
+    /// To where.
+    pub to: Position,
 }
 
 /// An event that a subscription could not handle and goes on without.

@@ -7,19 +7,26 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 mod bed;
+mod checkpoints;
 mod cluster;
 mod cluster_bed;
 mod cluster_locks;
 mod cluster_suite;
 mod connections;
+mod event_races;
+mod event_suite;
+mod events;
 mod evidence;
 mod fences;
+mod horizon;
 mod links;
 mod outbox_suite;
 mod proxy;
 mod sandbox;
+mod sandbox;
 mod schema;
 mod secrets;
 mod sessions;
+mod stand_in;
 mod suite;
 mod tls;

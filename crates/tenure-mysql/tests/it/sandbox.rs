@@ -169,3 +169,30 @@ pub(crate) fn granted(acquire: Acquire) -> Grant {
         other => panic!("{other:?}"),
     }
 }
+
+/// Makes tests of functions of a sandbox, one for each server.
+macro_rules! on_each {
+    ($($name:ident,)*) => {
+        mod mariadb {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $name() {
+                    let server = crate::sandbox::Server::MariaDb;
+                    let Some(sandbox) = crate::sandbox::Sandbox::new(server).await else { return };
+                    super::$name(&sandbox).await;
+                }
+            )*
+        }
+        mod mysql {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $name() {
+                    let server = crate::sandbox::Server::MySql;
+                    let Some(sandbox) = crate::sandbox::Sandbox::new(server).await else { return };
+                    super::$name(&sandbox).await;
+                }
+            )*
+        }
+    };
+}
+pub(crate) use on_each;

@@ -11,11 +11,11 @@ use tenure_core::lease::{Fence, FenceCheck, FenceError, LeaseName};
 use crate::bed::{Bed, NOT_FRESH};
 use crate::sandbox::Server;
 
-struct MySqlBackend {
-    bed: Bed,
+pub(crate) struct MySqlBackend {
+    pub(crate) bed: Bed,
 }
 
-async fn backend(server: Server) -> Option<MySqlBackend> {
+pub(crate) async fn backend(server: Server) -> Option<MySqlBackend> {
     Some(MySqlBackend { bed: Bed::new(server).await? })
 }
 
@@ -89,6 +89,10 @@ impl Backend for MySqlBackend {
             Need::DeleteRow,
             Need::RegressTerm,
             Need::KillSessions,
+            Need::ConcurrentWriters,
+            Need::UserAppend,
+            Need::Audit,
+            Need::Damage,
         ]
     }
 }

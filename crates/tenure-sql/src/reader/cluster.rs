@@ -55,21 +55,25 @@ impl Reader<'_> {
         let moment = |column, called| {
             self.maybe(number(column), called).map(|micros| micros.map(StoreTime::from_micros))
         };
-        let group_name = self.maybe(text("group_name"), "group_name")?;
         Ok(Daemon {
             spec: DaemonSpec {
                 name,
                 weight: self.fits(self.need(number("weight"), "weight")?, "weight")?,
                 labels: self.json(text("labels"), "labels")?,
-                group: match group_name.zip(self.maybe(number("layout"), "layout")?) {
-                    Some((name, layout)) => Some(Group { name, layout: self.fits(layout, "layout")? }),
+                group: match self.maybe(text("group_name"), "group_name")? {
+                    Some(name) => {
+                        let layout = self.need(number("layout"), "layout")?;
+                        Some(Group { name, layout: self.fits(layout, "layout")? })
+                    }
                     None => None,
                 },
             },
             state: state.parse().map_err(|error| self.corrupt(format!("column state: {error}")))?,
-            place: match self.maybe(text("node"), "node")?.zip(self.maybe(number("node_term"), "node_term")?)
-            {
-                Some((node, term)) => Some((self.node_name(node, "node")?, self.term_in(term, "node_term")?)),
+            place: match self.maybe_node(text("node"), "node")? {
+                Some(node) => {
+                    let term = self.need(number("node_term"), "node_term")?;
+                    Some((node, self.term_in(term, "node_term")?))
+                }
                 None => None,
             },
             generation: match self.maybe(number("generation"), "generation")? {

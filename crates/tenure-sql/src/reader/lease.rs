@@ -83,9 +83,9 @@ impl Reader<'_> {
 
     fn presence(self, row: &impl Columns) -> Result<Option<Announced>, StoreError> {
         let session = self.maybe(row.text("presence"), "presence")?;
-        let trust = self.maybe(row.number("presence_trust_ms"), "presence_trust_ms")?;
-        let (Some(session), Some(trust)) = (session, trust) else { return Ok(None) };
-        let trust = Duration::from_millis(self.fits(trust, "presence_trust_ms")?);
-        Ok(Some(Announced { session: self.unique(session, "presence")?, trust }))
+        let Some(session) = session else { return Ok(None) };
+        let session = self.unique(session, "presence")?;
+        let trust = self.need(row.number("presence_trust_ms"), "presence_trust_ms")?;
+        Ok(Some(Announced { session, trust: Duration::from_millis(self.fits(trust, "presence_trust_ms")?) }))
     }
 }

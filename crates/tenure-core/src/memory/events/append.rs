@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::EventTables;
 use crate::event::{
-    Append, AppendAnswer, AppendProblem, Appended, Expected, Judgement, Position, Recorded, Seen, StreamName,
-    Version, judge, same_events,
+    Append, AppendAnswer, AppendProblem, Appended, Expected, Judgement, Position, Recorded, Seen, Standing,
+    StreamName, Version, judge, not_again,
 };
 use crate::time::StoreTime;
 
@@ -58,16 +58,8 @@ impl EventTables {
             Judgement::Follow(version) if !self.is_known(open, append) => return Ok(Ok(version)),
             Judgement::Follow(actual) | Judgement::Conflict(actual) => actual,
         };
-        let there: Vec<&Recorded> = self.with_ids(open, append);
-        let seen: Vec<Seen> = there.iter().map(|event| Seen::from(*event)).collect();
-        let repeated = same_events(append, &seen).map_err(|id| AppendProblem::OtherContent { id })?;
-        Ok(Err(match there.last() {
-            Some(last) if repeated => {
-                let (version, position) = (last.version, Some(last.position));
-                AppendAnswer::Appended(Appended { version, position, repeated })
-            }
-            _ => AppendAnswer::Conflict { actual },
-        }))
+        let there = self.with_ids(open, append).into_iter().map(Standing::from);
+        not_again(append, there.collect(), actual).map(Err)
     }
 
     /// Stages the events of an append after the version that it was judged to follow. Answers where it led.
@@ -154,8 +146,13 @@ impl EventTables {
     }
 }
 
-impl From<&Recorded> for Seen {
+impl From<&Recorded> for Standing {
     fn from(event: &Recorded) -> Self {
-        Self { id: event.id, version: event.version, kind: event.kind.clone(), body: event.body.clone() }
+        let (kind, body) = (event.kind.clone(), event.body.clone());
+        Self {
+            stream: event.stream.as_str().to_owned(),
+            position: event.position,
+            seen: Seen { id: event.id, version: event.version, kind, body },
+        }
     }
 }

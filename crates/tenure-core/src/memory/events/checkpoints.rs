@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::event::Position;
 use crate::memory::AuditLine;
 use crate::mutation::{Rule, off};
-use crate::subscription::{Advance, Checkpoint, Parked, Progress, Step, SubscriptionName};
+use crate::subscription::{Advance, Backward, Checkpoint, Parked, Progress, Step, SubscriptionName};
 use crate::time::StoreTime;
 
 /// The tables of checkpoints, in memory.
@@ -22,18 +22,6 @@ struct Place {
     moved_at: StoreTime,
 }
 
-/// A step that leads back, which only an operator may do.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a step of {name} leads back from {from} to {to}; only a rewind does that")]
-pub struct Backward {
-    /// Whose step.
-    pub name: SubscriptionName,
-    /// From where.
-    pub from: Position,
-    /// To where.
-    pub to: Position,
-}
-
 impl CheckpointTables {
     /// How far a subscription has come.
     pub fn checkpoint(&self, name: &SubscriptionName) -> Checkpoint {
@@ -42,10 +30,8 @@ impl CheckpointTables {
 
     /// Moves a checkpoint, if its reader is in office and knows where it is.
     pub fn advance(&mut self, in_office: bool, step: &Step, now: StoreTime) -> Result<Advance, Backward> {
+        step.check()?;
         let Step { name, from, rewinds, to, parked } = step;
-        if to < from {
-            return Err(Backward { name: name.clone(), from: *from, to: *to });
-        }
         if !in_office {
             return Ok(Advance::Fenced);
         }

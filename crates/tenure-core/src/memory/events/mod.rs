@@ -22,8 +22,9 @@ use uuid::Uuid;
 
 use crate::event::{Position, Recorded, Snapshot, StreamName, Unreadable, Version};
 
+pub use crate::subscription::Backward;
 pub use append::{Overtaken, StagedEvents};
-pub use checkpoints::{Backward, CheckpointTables};
+pub use checkpoints::CheckpointTables;
 
 /// The tables of the events, in memory.
 #[derive(Debug, Clone, Default)]

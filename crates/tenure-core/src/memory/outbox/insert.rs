@@ -3,9 +3,7 @@
 use super::queue::Pending;
 use super::{OutboxTables, Row};
 use crate::mutation::{Rule, off};
-use crate::outbox::{
-    Body, ENQUEUE_MAX, Enqueued, Existing, Limits, MessageError, MessageId, NewMessage, RowId, Sequence,
-};
+use crate::outbox::{Enqueued, Existing, Limits, MessageError, MessageId, NewMessage, RowId, Sequence};
 use crate::time::StoreTime;
 
 /// A row as a foreign program inserts it: nothing about it is checked.
@@ -70,12 +68,7 @@ impl OutboxTables {
         now: StoreTime,
         mut fresh_id: impl FnMut() -> MessageId,
     ) -> Result<Vec<Enqueued>, MessageError> {
-        if messages.len() > ENQUEUE_MAX {
-            return Err(MessageError::TooMany { count: messages.len(), limit: ENQUEUE_MAX });
-        }
-        for message in messages {
-            message.check(limits)?;
-        }
+        NewMessage::check_all(messages, limits)?;
         let before = open.rows.len();
         let mut done = Vec::with_capacity(messages.len());
         for message in messages {
@@ -105,10 +98,7 @@ impl OutboxTables {
         let known = self.row_of(&id).and_then(|row| self.rows.get(&row));
         let known = known.or_else(|| open.rows.iter().find(|row| row.message_id.eq_ignore_ascii_case(&text)));
         if let Some(known) = known {
-            return match message.differs_from(&Existing::from(known)) {
-                None => Ok(false),
-                Some(differs) => Err(MessageError::Conflict { id, differs }),
-            };
+            return message.is_same(id, &Existing::from(known)).map(|()| false);
         }
         let row = self.numbered(PlainRow::from(message), text, now);
         let deliver_at = (!message.delay.is_zero()).then(|| now.after(message.delay));
@@ -188,18 +178,15 @@ impl OutboxTables {
 impl From<&NewMessage> for PlainRow {
     /// The row that a message becomes; without its delay, which counts from the moment of the insert.
     fn from(message: &NewMessage) -> Self {
-        let (payload, payload_bytes) = match &message.body {
-            Body::Text(text) => (Some(text.clone()), None),
-            Body::Bytes(bytes) => (None, Some(bytes.clone())),
-        };
+        let (payload, payload_bytes) = message.body.parts();
         Self {
             message_id: message.id.map(|id| id.to_string()),
             source: message.source.clone(),
             sequence: message.sequence,
             topic: message.topic.clone(),
             kind: message.kind.clone(),
-            payload,
-            payload_bytes,
+            payload: payload.map(str::to_owned),
+            payload_bytes: payload_bytes.map(<[u8]>::to_vec),
             content_type: message.content_type.clone(),
             headers: message.headers_json(),
             deliver_at: None,

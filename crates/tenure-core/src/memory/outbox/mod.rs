@@ -23,15 +23,14 @@ use std::collections::BTreeMap;
 
 use self::queue::Queue;
 use super::inbox::InboxTable;
-use crate::outbox::{Attempt, Body, Found, Limits, Loaded, MessageId, RowId, Sequence, State, Summary};
+use crate::outbox::{
+    Attempt, Body, Found, INLINE_MAX_BYTES, Limits, Loaded, MessageId, RowId, Sequence, State, Summary,
+};
 use crate::time::StoreTime;
 
 pub use admin::AuditLine;
 pub use insert::{PlainRow, Staged, Taken};
 pub(super) use sweep::is_over;
-
-/// Payloads up to this size are carried along by a look.
-pub(super) const INLINE_MAX_BYTES: usize = 16 * 1024;
 
 /// The tables of an outbox and of an inbox, in memory.
 #[derive(Debug, Clone, Default)]

@@ -1,0 +1,1 @@
+RELEASE SAVEPOINT tenure_append

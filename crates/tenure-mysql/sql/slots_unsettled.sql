@@ -1,0 +1,2 @@
+-- The next statement sees what is not committed.
+SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED

@@ -1,0 +1,107 @@
+//! What an append carries, as rows of parameters.
+
+use tenure_core::event::{Append, Expected, InboxMark, NewEvent, Version};
+use tenure_core::outbox::{NewMessage, shorten};
+use tenure_core::time::StoreTime;
+use uuid::Uuid;
+
+use crate::limits::{INSERT_BYTES, INSERT_ROWS};
+use crate::value::{Value, micros};
+
+/// The rows of an append's events that follow a version, in as many statements as they need.
+pub(super) fn events(append: &Append, base: Version) -> Vec<Value> {
+    let by_ids = append.expected == Expected::Any;
+    let row = |(at, event): (usize, &NewEvent)| {
+        let (text, bytes) = event.body.parts();
+        let id = event.id.to_string();
+        vec![
+            append.stream.as_str().into(),
+            base.plus(at + 1).0.into(),
+            id.clone().into(),
+            by_ids.then_some(id).into(),
+            event.kind.as_str().into(),
+            i32::try_from(event.schema).unwrap_or(i32::MAX).into(),
+            event.metadata.message_id.map(|id| id.to_string()).into(),
+            event.metadata.correlation.as_deref().into(),
+            event.metadata.causation.as_deref().into(),
+            event.metadata.headers_json().into(),
+            i32::try_from(event.body.as_bytes().len()).unwrap_or(i32::MAX).into(),
+            text.into(),
+            bytes.into(),
+        ]
+    };
+    batches(append.events.iter().enumerate().map(row))
+}
+
+/// The rows of dispatches, in as many statements as they need. `now` is the server's clock, where one has a delay.
+pub(super) fn dispatches(messages: &[&NewMessage], now: Option<StoreTime>) -> Vec<Value> {
+    let row = |message: &&NewMessage| {
+        let (text, bytes) = message.body.parts();
+        let delayed = now.filter(|_| !message.delay.is_zero());
+        let deliver_at =
+            delayed.map(|now| StoreTime::from_micros(now.as_micros().saturating_add(micros(message.delay))));
+        vec![
+            message.id.map_or_else(|| Uuid::new_v4().to_string(), |id| id.to_string()).into(),
+            message.source.as_deref().into(),
+            message.sequence.version.into(),
+            message.sequence.index.into(),
+            message.topic.as_str().into(),
+            message.kind.as_str().into(),
+            text.into(),
+            bytes.into(),
+            message.content_type.as_deref().into(),
+            message.headers_json().into(),
+            deliver_at.into(),
+        ]
+    };
+    batches(messages.iter().map(row))
+}
+
+/// A mark as parameters.
+pub(super) fn mark(mark: &InboxMark) -> Vec<Value> {
+    vec![
+        mark.consumer.as_str().into(),
+        mark.id.to_string().into(),
+        mark.fingerprint.map(|print| print.to_string()).into(),
+        mark.refused.as_deref().map(shorten).into(),
+    ]
+}
+
+/// Rows in portions that a statement can carry.
+pub(super) fn batches(rows: impl Iterator<Item = Vec<Value>>) -> Vec<Value> {
+    let (mut done, mut batch, mut bytes) = (Vec::new(), Vec::new(), 0);
+    for row in rows {
+        let size: usize = row.iter().map(Value::size).sum();
+        if !batch.is_empty() && (batch.len() >= INSERT_ROWS || bytes + size > INSERT_BYTES) {
+            done.push(Value::Rows(std::mem::take(&mut batch)));
+            bytes = 0;
+        }
+        bytes += size;
+        batch.push(row);
+    }
+    if !batch.is_empty() {
+        done.push(Value::Rows(batch));
+    }
+    done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_portioned_by_number_and_by_size() {
+        let sizes = |rows: Vec<usize>| -> Vec<usize> {
+            let rows = rows.into_iter().map(|size| vec![Value::Bytes(vec![0; size])]);
+            let count = |batch: Value| if let Value::Rows(rows) = batch { rows.len() } else { 0 };
+            batches(rows).into_iter().map(count).collect()
+        };
+        assert_eq!(sizes(vec![]), []);
+        assert_eq!(sizes(vec![1; 2001]), [1000, 1000, 1]);
+        assert_eq!(
+            sizes(vec![INSERT_BYTES + 1, 1, INSERT_BYTES - 1, 1]),
+            [1, 2, 1],
+            "one alone may be larger"
+        );
+    }
+}
