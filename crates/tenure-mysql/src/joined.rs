@@ -15,6 +15,10 @@ pub(crate) struct Joined<'c>(pub(crate) &'c mut MySqlConnection);
 #[async_trait]
 impl Session for Joined<'_> {
     async fn run(&mut self, call: &Call<'_>) -> Result<Answer, Fault> {
+        // What has nothing to bind goes as it is: some statements cannot be prepared.
+        if call.params.is_empty() {
+            return gather(sqlx::raw_sql(AssertSqlSafe(call.sql)).fetch_many(&mut *self.0)).await.map(last);
+        }
         let (text, arguments) = bound(call)?;
         // A text that differs from call to call would only push others out of what the connection keeps prepared.
         let varies =

@@ -6,6 +6,8 @@
 // Tests fail by panicking, and say aloud what could not be run.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
+mod outbox;
+mod outbox_plans;
 mod outbox_suite;
 mod sandbox;
 mod suite;
