@@ -142,7 +142,7 @@ fn a_users_transaction_goes_on_after_a_duplicate_at_every_isolation() {
             // The snapshot is taken here, before the other commits.
             let read = format!("SELECT count(*) FROM {}", sandbox.table("inbox"));
             sqlx::query(AssertSqlSafe(read)).fetch_one(&mut user).await.unwrap();
-            store.sql().enqueue(&[known.clone()], &Default::default()).await.unwrap();
+            store.sql().enqueue(std::slice::from_ref(&known), &Default::default()).await.unwrap();
             let sent = store.outbox().enqueue_all(&mut user, &[known.clone(), next]).await.unwrap();
             assert_eq!(sent.iter().map(|sent| sent.fresh).collect::<Vec<_>>(), [false, true], "{level}");
             let other = NewMessage { topic: "other".into(), ..known };
@@ -324,7 +324,7 @@ fn a_large_batch_is_enqueued_whole_or_not_at_all() {
 fn the_published_grants_are_enough() {
     on_both(|sandbox| async move {
         let name = |what: &str| format!("{}{what}", sandbox.prefix);
-        let t = |table: &str| format!("{}", sandbox.table(table));
+        let t = |table: &str| sandbox.table(table);
         let store = sandbox.store().await;
         sandbox
             .batch(&format!(
