@@ -5,8 +5,8 @@ use sqlx::mysql::MySqlConnection;
 use sqlx::{AssertSqlSafe, Executor as _};
 use tenure_sql::{Answer, Call, Fault, Session, Value};
 
-use crate::literal::bound;
-use crate::session::{Trip, all_of, gather, last, run_text, trips};
+use crate::literal::{bound, written};
+use crate::session::{Trip, all_of, fits_in_a_text, gather, last, run_text, trips};
 
 /// A connection that is lent to us.
 #[derive(Debug)]
@@ -14,15 +14,16 @@ pub(crate) struct Joined<'c>(pub(crate) &'c mut MySqlConnection);
 
 #[async_trait]
 impl Session for Joined<'_> {
-    /// Parameters are bound. What has none is sent as it is: not every statement can be prepared.
+    /// Parameters are bound where the text is always the same; the server keeps it prepared. A text that differs from call
+    /// to call has them written into it: a statement that is prepared for one call alone is closed after it, which is not
+    /// answered, and the next question waits 40 ms behind it until the server's system says that it has come.
     async fn run(&mut self, call: &Call<'_>) -> Result<Answer, Fault> {
-        if call.params.is_empty() {
-            return run_text(self.0, call.sql.to_owned()).await.map(last);
-        }
-        let (text, arguments) = bound(call)?;
-        // A text that differs from call to call would only push others out of what the connection keeps prepared.
         let varies =
             |value: &Value| matches!(value, Value::List(_) | Value::Rows(_) | Value::Branches { .. });
+        if call.params.is_empty() || (call.params.iter().any(varies) && fits_in_a_text(call)) {
+            return run_text(self.0, written(call)?).await.map(last);
+        }
+        let (text, arguments) = bound(call)?;
         let query = sqlx::query_with(AssertSqlSafe(text), arguments);
         let query = query.persistent(!call.params.iter().any(varies));
         gather(self.0.fetch_many(query)).await.map(last)

@@ -231,11 +231,16 @@ pub(crate) enum Trip<'c> {
     Bound(&'c Call<'c>),
 }
 
+/// Whether the parameters may be written into the text, which doubles their size.
+pub(crate) fn fits_in_a_text(call: &Call<'_>) -> bool {
+    call.params.iter().map(tenure_sql::Value::size).sum::<usize>() <= WRITTEN_MAX_BYTES
+}
+
 /// Statements in as few trips as can be.
 pub(crate) fn trips<'c>(calls: &'c [Call<'c>]) -> Result<Vec<Trip<'c>>, Fault> {
     let (mut trips, mut text) = (Vec::new(), String::new());
     for call in calls {
-        if call.params.iter().map(tenure_sql::Value::size).sum::<usize>() > WRITTEN_MAX_BYTES {
+        if !fits_in_a_text(call) {
             if !text.is_empty() {
                 trips.push(Trip::Text(std::mem::take(&mut text)));
             }

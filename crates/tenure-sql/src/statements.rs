@@ -70,7 +70,7 @@ declare! { $
     // The outbox: what is enqueued, looked at, recorded, swept; what an operator sees and does; the inbox.
     outbox_due_fragment outbox_columns outbox_clock outbox_any
     outbox_insert outbox_existing outbox_savepoint outbox_undo
-    outbox_lanes outbox_lane outbox_sources outbox_walk outbox_walk_find outbox_walk_move outbox_walk_head
+    outbox_lanes outbox_lane outbox_lane_head outbox_sources outbox_walk outbox_walk_find outbox_walk_move outbox_walk_head
     outbox_unordered outbox_unordered_narrow outbox_unordered_next outbox_rows outbox_load
     outbox_lock outbox_finish outbox_again outbox_halt outbox_revive outbox_release outbox_delete
     attempts_add attempts_list attempts_delete

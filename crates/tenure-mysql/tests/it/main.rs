@@ -20,6 +20,8 @@ mod evidence;
 mod fences;
 mod horizon;
 mod links;
+mod outbox;
+mod outbox_plans;
 mod outbox_suite;
 mod proxy;
 mod sandbox;

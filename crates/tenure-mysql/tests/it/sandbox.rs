@@ -65,6 +65,18 @@ impl Sandbox {
         options.connect().await.expect("a connection")
     }
 
+    /// A connection of a user that has no password.
+    pub(crate) async fn user_named(&self, name: &str) -> MySqlConnection {
+        let options: MySqlConnectOptions = self.url.parse().expect("a URL");
+        options.username(name).connect().await.expect("a connection")
+    }
+
+    /// How many rows a table has.
+    pub(crate) async fn count(&self, table: &str) -> u64 {
+        let sql = format!("SELECT count(*) FROM {}", self.table(table));
+        self.query(&sql).await[0].get::<i64, _>(0).cast_unsigned()
+    }
+
     pub(crate) fn table(&self, table: &str) -> String {
         format!("{}{table}", self.prefix)
     }
@@ -96,6 +108,19 @@ impl Sandbox {
         let mut user = self.user().await;
         let done = sqlx::query(AssertSqlSafe(sql)).bind(value).execute(&mut user).await;
         done.expect("executed").rows_affected()
+    }
+}
+
+/// Runs a test on each server.
+pub(crate) fn on_both<F: Future<Output = ()>>(test: impl Fn(Sandbox) -> F) {
+    for server in [Server::MariaDb, Server::MySql] {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        runtime.block_on(async {
+            if let Some(sandbox) = Sandbox::new(server).await {
+                test(sandbox).await;
+            }
+        });
     }
 }
 

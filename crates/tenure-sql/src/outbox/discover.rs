@@ -1,7 +1,7 @@
 //! Finding sources: each costs a step in the index, whatever stands behind it.
 //!
-//! First a page of the index is read: where sources have few rows each, it holds all that are asked for. Where it does not
-//! reach so far, because some have very many rows, the search goes on from source to source, a few steps in a round trip,
+//! First a page of the index is read: where sources have few rows each, it holds all that are asked for, and the numbers of
+//! their rows, which are then read by them. Where it does not reach so far, because some have very many rows, the search goes on from source to source, a few steps in a round trip,
 //! and ever more of them.
 
 use std::collections::HashSet;
@@ -9,8 +9,9 @@ use std::collections::HashSet;
 use tenure_core::outbox::{Discover, Page, Part};
 use tenure_core::time::StoreTime;
 
+use super::ROWS_MAX;
 use super::cells::{Cells, HALTS};
-use super::look::{Lanes, note_due};
+use super::look::{lanes, note_due};
 use super::unit::Stop;
 use crate::driver::{Call, Session};
 use crate::row::Row;
@@ -39,7 +40,7 @@ pub(super) fn page<'s>(shared: &'s Shared, discover: &Discover, part: Option<Par
 }
 
 fn rows(discover: &Discover, part: Option<Part>) -> u32 {
-    steps(discover, part).saturating_mul(2).clamp(16, PAGE_MAX)
+    steps(discover, part).saturating_mul(4).clamp(16, PAGE_MAX)
 }
 
 /// How many sources are visited at most.
@@ -47,10 +48,15 @@ fn steps(discover: &Discover, part: Option<Part>) -> u32 {
     part.map_or(discover.sources, |part| part.source_steps(discover.sources))
 }
 
-/// A source with its head: when it is due; `None` where the source stands still.
+/// A source that was found.
 struct Head {
     source: Vec<u8>,
+    /// When its head is due; `None` where the source stands still.
     due_at: Option<StoreTime>,
+    /// The numbers of its first rows, as far as they were seen.
+    ids: Vec<i64>,
+    /// Whether these are all, or as many as are asked for.
+    whole: bool,
 }
 
 /// A search under way.
@@ -67,12 +73,19 @@ struct Search<'a> {
     /// Whether there was one more than were to be visited.
     more: bool,
     found: Vec<Head>,
+    /// How many rows of each are asked for.
+    rows_each: usize,
 }
 
 impl Search<'_> {
     /// Visits a source. Answers whether to go on.
     fn visit(&mut self, head: Head) -> bool {
         if head.source == self.at {
+            if let Some(last) = self.found.last_mut().filter(|last| last.source == head.source)
+                && last.ids.len() < self.rows_each
+            {
+                last.ids.extend(head.ids);
+            }
             return true;
         }
         self.at.clone_from(&head.source);
@@ -90,6 +103,13 @@ impl Search<'_> {
             self.found.push(head);
         }
         true
+    }
+
+    /// After a page: what is behind its last source is not known if the page was full.
+    fn see_whole(&mut self, full: bool) {
+        for head in &mut self.found {
+            head.whole = !full || head.ids.len() >= self.rows_each || head.source != self.at;
+        }
     }
 }
 
@@ -112,9 +132,11 @@ impl Shared {
             at: discover.after.clone().unwrap_or_default().into_bytes(),
             more: false,
             found: Vec::new(),
+            rows_each: discover.rows_each as usize,
         };
         let mut full = first.len() >= rows(discover, part) as usize;
         let mut going = self.visit_all(&mut search, first)?;
+        search.see_whole(full);
         let mut stride = STEPS.0;
         while going && full {
             let heads = self.driver.walk(session, &self.statements, &search.at, stride).await?;
@@ -125,18 +147,23 @@ impl Shared {
         if search.more {
             page.more_after = search.visited.map(|source| String::from_utf8_lossy(&source).into_owned());
         }
-        let mut due = Vec::new();
+        let (mut ids, mut deep) = (Vec::new(), Vec::new());
         for head in search.found {
             match head.due_at {
                 None => {}
                 Some(due_at) if due_at > page.now => note_due(page, due_at),
-                Some(_) => due.push(head.source),
+                Some(_) if head.whole => ids.extend(head.ids),
+                Some(_) => deep.push((head.source, None, discover.rows_each)),
             }
         }
-        let lanes = Lanes::of(due.iter().map(|source| (source.as_slice(), None, discover.rows_each)));
-        if let Some(call) = lanes.call(self) {
-            let answer = session.run(&call).await?;
-            self.take_lanes(answer.rows, page)?;
+        let mut calls = lanes(self, deep);
+        for ids in ids.chunks(ROWS_MAX) {
+            let list = Value::list(ids.iter().copied());
+            calls.push(Call::new(&self.statements.outbox_rows, vec![list]));
+        }
+        if !calls.is_empty() {
+            let answers = session.run_all(&calls).await?;
+            self.take_lanes(answers, page)?;
         }
         Ok(())
     }
@@ -147,7 +174,8 @@ impl Shared {
             let source = cells.bytes()?.unwrap_or_default();
             let halts = cells.whole()? == HALTS;
             let due_at = StoreTime::from_micros(cells.whole()?);
-            if !search.visit(Head { source, due_at: (!halts).then_some(due_at) }) {
+            let (due_at, ids) = ((!halts).then_some(due_at), vec![cells.whole()?]);
+            if !search.visit(Head { source, due_at, ids, whole: false }) {
                 return Ok(false);
             }
         }

@@ -3,8 +3,6 @@
 //! The rows of a source come by one statement, and so by one snapshot; whether they are due is judged by a clock that is
 //! read after them. Further sources are found first ([`discover`](super::discover)), and their rows read after that.
 
-use std::collections::HashMap;
-
 use tenure_core::StoreError;
 use tenure_core::outbox::{Body, Found};
 use tenure_core::outbox::{LaneLook, Limits, Loaded, Look, Page, Place, RowId, Sequence, Stored};
@@ -13,33 +11,35 @@ use tenure_core::time::StoreTime;
 use super::cells::{Cells, stored};
 use super::unit::Stop;
 use super::{discover, unordered};
-use crate::driver::{Call, Session};
+use crate::driver::{Answer, Call, Session};
 use crate::reader::Columns as _;
 use crate::row::Row;
 use crate::store::Shared;
 use crate::value::Value;
 
-/// Before every place.
-const FIRST: Place = Place { sequence: Sequence { version: i64::MIN, index: i32::MIN }, id: RowId(i64::MIN) };
-
-/// The rows of some sources: where each is read from, and how many.
-pub(super) struct Lanes(Vec<Vec<Value>>);
-
-impl Lanes {
-    pub(super) fn of<'a>(lanes: impl IntoIterator<Item = (&'a [u8], Option<Place>, u32)>) -> Self {
-        let branch = |(source, after, limit): (&[u8], Option<Place>, u32)| {
-            let Place { sequence, id } = after.unwrap_or(FIRST);
-            vec![source.into(), sequence.version.into(), sequence.index.into(), id.0.into(), limit.into()]
-        };
-        Self(lanes.into_iter().map(branch).collect())
+/// The statements that read rows of some sources: where each is read from, and how many.
+pub(super) fn lanes<'s>(
+    shared: &'s Shared,
+    lanes: impl IntoIterator<Item = (impl AsRef<[u8]>, Option<Place>, u32)>,
+) -> Vec<Call<'s>> {
+    let (mut heads, mut places) = (Vec::new(), Vec::new());
+    for (source, after, limit) in lanes {
+        let source = Value::from(source.as_ref());
+        match after {
+            None => heads.push(vec![source, limit.into()]),
+            Some(Place { sequence: Sequence { version, index }, id }) => {
+                places.push(vec![source, version.into(), index.into(), id.0.into(), limit.into()]);
+            }
+        }
     }
-
-    /// The statement; `None` when there is nothing to ask.
-    pub(super) fn call(self, shared: &Shared) -> Option<Call<'_>> {
-        let one = shared.statements.outbox_lane.clone();
-        let branches = (!self.0.is_empty()).then_some(Value::Branches { one, each: self.0 });
-        branches.map(|branches| Call::new(&shared.statements.outbox_lanes, vec![branches]))
-    }
+    let statements = &shared.statements;
+    let kinds = [(&statements.outbox_lane_head, heads), (&statements.outbox_lane, places)];
+    let asked = kinds.into_iter().filter(|(_, each)| !each.is_empty());
+    asked
+        .map(|(one, each)| {
+            Call::new(&statements.outbox_lanes, vec![Value::Branches { one: one.clone(), each }])
+        })
+        .collect()
 }
 
 impl Shared {
@@ -56,10 +56,8 @@ impl Shared {
             }
         }
         let here = |lane: &&LaneLook| look.part.is_none_or(|part| part.has_source(lane.source.as_bytes()));
-        let lanes = look.lanes.iter().filter(here);
-        let lanes = Lanes::of(lanes.map(|lane| (lane.source.as_bytes(), lane.after, lane.limit)));
-        let mut calls: Vec<Call<'_>> = Vec::new();
-        calls.extend(lanes.call(self));
+        let known = look.lanes.iter().filter(here);
+        let mut calls = lanes(self, known.map(|lane| (lane.source.as_bytes(), lane.after, lane.limit)));
         let asked_lanes = calls.len();
         if let Some(unordered) = &look.unordered {
             calls.extend(unordered::calls(self, unordered, look.part));
@@ -74,9 +72,7 @@ impl Shared {
         let mut page = Page::empty(self.clock(&now.rows)?);
         let sources = look.discover.as_ref().and_then(|_| answers.pop());
         let unordered = answers.split_off(asked_lanes.min(answers.len()));
-        for answer in answers {
-            self.take_lanes(answer.rows, &mut page)?;
-        }
+        self.take_lanes(answers, &mut page)?;
         if let (Some(discover), Some(sources)) = (&look.discover, sources) {
             self.discover(session, discover, look.part, sources.rows, &mut page).await?;
         }
@@ -87,32 +83,25 @@ impl Shared {
     }
 
     /// Takes rows of sources, those of each in order, up to one that is not due.
-    pub(super) fn take_lanes(&self, rows: Vec<Row>, page: &mut Page) -> Result<(), StoreError> {
-        let mut lanes: HashMap<String, usize> = HashMap::new();
-        let mut found: Vec<(usize, Stored, bool)> = Vec::with_capacity(rows.len());
-        for row in rows {
+    pub(super) fn take_lanes(&self, answers: Vec<Answer>, page: &mut Page) -> Result<(), StoreError> {
+        let mut found: Vec<(Stored, bool)> = Vec::new();
+        for row in answers.into_iter().flat_map(|answer| answer.rows) {
             let (stored, halts) = stored(row, self.reader())?;
-            let Some(lane) = stored.lane() else { continue };
-            let place = match lanes.get(lane) {
-                Some(place) => *place,
-                None => {
-                    let place = lanes.len();
-                    lanes.insert(lane.to_owned(), place);
-                    place
-                }
-            };
-            found.push((place, stored, halts));
+            if stored.ordered {
+                found.push((stored, halts));
+            }
         }
-        // Sources as they come, their rows in their order: the server need not give them so.
-        found.sort_by_key(|(lane, row, _)| (*lane, row.place()));
-        let mut stopped = None;
-        for (lane, row, halts) in found {
-            if stopped == Some(lane) {
+        // The server need not give them in any order.
+        found.sort_by(|(one, _), (other, _)| {
+            one.source.cmp(&other.source).then_with(|| one.place().cmp(&other.place()))
+        });
+        let mut stopped: Option<String> = None;
+        for (row, halts) in found {
+            if stopped.is_some() && stopped == row.source {
                 continue;
             }
-            let waits = row.due_at > page.now;
-            if halts || waits {
-                stopped = Some(lane);
+            if halts || row.due_at > page.now {
+                stopped.clone_from(&row.source);
             }
             if !halts {
                 page.rows.push(row);
