@@ -75,6 +75,11 @@ impl Connector {
         })
     }
 
+    /// The same with its connections on another runtime.
+    pub(crate) fn on(&self, handle: Handle) -> Self {
+        Self { handle, ..self.clone() }
+    }
+
     pub(crate) fn handle(&self) -> &Handle {
         &self.handle
     }

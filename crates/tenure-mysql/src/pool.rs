@@ -1,10 +1,11 @@
 //! Connections that are used again, and whose turn it is to have one.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use tenure_core::StoreError;
 use tenure_sql::{FaultKind, Turn};
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::connect::{Connector, Flavour};
@@ -20,7 +21,8 @@ const FRESH: Duration = Duration::from_millis(200);
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
 /// The connections of a store. Those of heartbeats, looks and work are shared; there are fewer turns for work than
-/// connections, so that a heartbeat finds one. Outbox and events have connections of their own.
+/// connections, so that a heartbeat finds one. Outbox and events have connections of their own, on the runtime of the first
+/// who uses them: what they read and write is bulk, and nothing slow shares a thread with the heartbeat.
 ///
 /// ```text
 ///   heartbeat ──────────────┐
@@ -31,6 +33,8 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Pool {
     connector: Connector,
+    /// The same for traffic, once there is any.
+    bulk: OnceLock<Connector>,
     limits: Limits,
     flavour: Flavour,
     patience: Duration,
@@ -38,8 +42,12 @@ pub(crate) struct Pool {
     work: Arc<Semaphore>,
     glance: Option<Arc<Semaphore>>,
     traffic: Arc<Semaphore>,
-    idle: Mutex<Vec<(Link, Instant)>>,
+    idle: Idle,
+    idle_bulk: Idle,
 }
+
+/// Connections on which nothing is under way, and since when.
+type Idle = Mutex<Vec<(Link, Instant)>>;
 
 /// What a connection is used under. A call that nobody waits for any more runs to its end without it: heartbeats must not
 /// queue up behind what was given up, say in a wait for a lock. It ends within the server's limits, and its connection too.
@@ -53,6 +61,7 @@ impl Pool {
         let turns = options.max_connections.saturating_sub(left).max(1) as usize;
         Self {
             connector,
+            bulk: OnceLock::new(),
             limits: Limits { lock: options.lock_timeout, statement: options.statement_timeout },
             flavour,
             patience: options.statement_timeout,
@@ -61,6 +70,7 @@ impl Pool {
             glance: glances.then(|| Arc::new(Semaphore::new(1))),
             traffic: Arc::new(Semaphore::new(options.max_outbox_connections as usize)),
             idle: Mutex::default(),
+            idle_bulk: Mutex::default(),
         }
     }
 
@@ -84,16 +94,26 @@ impl Pool {
             Turn::Traffic => &[&self.traffic],
         };
         let turns = self.wait(turns).await?;
-        let link = match self.idle_link().await {
+        let link = match self.idle_link(turn).await {
             Some(link) => link,
-            None => self.connector.open_for_work(&self.limits, self.flavour).await?,
+            None => self.connector_for(turn).open_for_work(&self.limits, self.flavour).await?,
         };
         Ok((link, turns))
     }
 
+    fn connector_for(&self, turn: Turn) -> &Connector {
+        if turn != Turn::Traffic {
+            return &self.connector;
+        }
+        self.bulk.get_or_init(|| match Handle::try_current() {
+            Ok(handle) => self.connector.on(handle),
+            Err(_) => self.connector.clone(),
+        })
+    }
+
     /// One that was used before, and lives.
-    async fn idle_link(&self) -> Option<Link> {
-        while let Some((mut link, used)) = self.pop() {
+    async fn idle_link(&self, turn: Turn) -> Option<Link> {
+        while let Some((mut link, used)) = self.pop(turn) {
             if used.elapsed() < FRESH {
                 return Some(link);
             }
@@ -112,25 +132,28 @@ impl Pool {
     }
 
     /// Takes a connection back on which nothing is under way.
-    pub(crate) fn put(&self, link: Link) {
+    pub(crate) fn put(&self, link: Link, turn: Turn) {
         if link.is_broken() {
             return;
         }
-        self.idle().push((link, Instant::now()));
+        self.idle(turn).push((link, Instant::now()));
     }
 
     /// Forgets all that are idle: one was found broken, and what broke it (a restart, a cut) has broken the others.
     pub(crate) fn forget(&self) {
-        let idle = std::mem::take(&mut *self.idle());
-        drop(idle);
+        for turn in [Turn::Work, Turn::Traffic] {
+            let idle = std::mem::take(&mut *self.idle(turn));
+            drop(idle);
+        }
     }
 
-    fn pop(&self) -> Option<(Link, Instant)> {
-        self.idle().pop()
+    fn pop(&self, turn: Turn) -> Option<(Link, Instant)> {
+        self.idle(turn).pop()
     }
 
-    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<(Link, Instant)>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    fn idle(&self, turn: Turn) -> std::sync::MutexGuard<'_, Vec<(Link, Instant)>> {
+        let idle = if turn == Turn::Traffic { &self.idle_bulk } else { &self.idle };
+        idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn wait(&self, queues: &[&Arc<Semaphore>]) -> Result<Turns, StoreError> {

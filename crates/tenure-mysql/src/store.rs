@@ -138,7 +138,7 @@ impl Driver for MySqlDriver {
 
     async fn lend(&self, turn: Turn) -> Result<Box<dyn Lent>, StoreError> {
         let (link, turns) = self.pool.get(turn).await?;
-        Ok(Box::new(Borrowed { link: Some(link), pool: Arc::clone(&self.pool), _turns: turns }))
+        Ok(Box::new(Borrowed { link: Some(link), turn, pool: Arc::clone(&self.pool), _turns: turns }))
     }
 
     fn longest_statement(&self) -> Duration {
@@ -200,6 +200,7 @@ impl Driver for MySqlDriver {
 struct Borrowed {
     /// `None` once it was given back.
     link: Option<Link>,
+    turn: Turn,
     pool: Arc<Pool>,
     _turns: Turns,
 }
@@ -233,7 +234,7 @@ impl Session for Borrowed {
 impl Lent for Borrowed {
     fn give_back(mut self: Box<Self>) {
         if let Some(link) = self.link.take() {
-            self.pool.put(link);
+            self.pool.put(link, self.turn);
         }
     }
 }

@@ -28,35 +28,59 @@
 //! | `outbox/` | outbox and inbox |
 //! | `events/` | events, snapshots, checkpoints |
 
+#[cfg(feature = "store")]
 mod admin;
+#[cfg(feature = "store")]
 mod batch;
+#[cfg(feature = "store")]
 mod cluster;
+#[cfg(feature = "store")]
 mod driver;
+#[cfg(feature = "store")]
 mod events;
+#[cfg(feature = "store")]
 mod fault;
+#[cfg(feature = "store")]
 mod fence;
+#[cfg(feature = "store")]
 mod lease;
 pub mod limits;
+#[cfg(feature = "store")]
 mod outbox;
 mod reader;
+#[cfg(feature = "store")]
 mod registry;
 mod row;
+#[cfg(feature = "store")]
 mod schema;
+#[cfg(feature = "store")]
 mod statements;
+#[cfg(feature = "store")]
 mod store;
+#[cfg(feature = "store")]
 mod template;
 mod value;
+#[cfg(feature = "store")]
 mod work;
 
+#[cfg(feature = "store")]
 pub use driver::{Answer, Call, Driver, Lent, Session, Turn};
+#[cfg(feature = "store")]
 pub use events::{Checkpoints, Events};
+#[cfg(feature = "store")]
 pub use fault::{Fault, FaultKind};
+#[cfg(feature = "store")]
 pub use fence::Fencing;
+#[cfg(feature = "store")]
 pub use outbox::{Inbox, Outbox};
 pub use reader::{Before, Columns, Reader, counted, recorded};
 pub use row::{Cell, Row};
+#[cfg(feature = "store")]
 pub use schema::{Migration, script};
+#[cfg(feature = "store")]
 pub use statements::{Statements, Texts};
+#[cfg(feature = "store")]
 pub use store::SqlStore;
+#[cfg(feature = "store")]
 pub use template::{Piece, pieces};
 pub use value::{Value, micros, moment_text, trust_millis};
