@@ -54,10 +54,12 @@ pub fn script(migrations: &[Migration], texts: &Texts, naming: &Naming, quotes: 
         for statement in statements(migration, naming, quotes) {
             script.push_str(&format!("{statement};\n"));
         }
-        // Numbers and descriptions are ours: no quote is among them.
-        let note = fill(texts.schema_write, &[], naming, quotes)
-            .replace("$1", &version.to_string())
-            .replace("$2", &format!("'{description}'"));
+        // Numbers and descriptions are ours: no quote is among them. Parameters are called `$1`, or as the database does it.
+        let (version, description) = (version.to_string(), format!("'{description}'"));
+        let note = fill(texts.schema_write, &[], naming, quotes);
+        let note = ["$", "@P"].iter().fold(note, |note, mark| {
+            note.replace(&format!("{mark}1"), &version).replace(&format!("{mark}2"), &description)
+        });
         script.push_str(&format!("{note};\n"));
     }
     script
@@ -170,10 +172,10 @@ impl Shared {
     async fn migrate_on(&self, session: &mut dyn Session) -> Result<Result<Migrated, StoreError>, Fault> {
         self.driver.lock_migration(session).await?;
         let migrated = self.migrate_under_lock(session).await;
-        if migrated.is_ok() {
-            self.driver.unlock_migration(session).await?;
-        }
-        migrated
+        // Also after a fault: the session goes back to the pool, and would keep others waiting.
+        let unlocked = self.driver.unlock_migration(session).await;
+        let migrated = migrated?;
+        unlocked.map(|()| migrated)
     }
 
     async fn migrate_under_lock(
