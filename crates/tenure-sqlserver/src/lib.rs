@@ -32,6 +32,8 @@ mod batch;
 mod connect;
 mod error;
 mod fence;
+#[cfg(test)]
+mod grammar;
 mod joined;
 mod locks;
 mod options;

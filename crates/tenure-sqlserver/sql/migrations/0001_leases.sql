@@ -60,8 +60,8 @@ CREATE TABLE {lease_history} (
     machine     nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
     pid         bigint NOT NULL,
     at          datetime2(6) NOT NULL,
-    INDEX name_term NONCLUSTERED (name, term),
-    INDEX name_id NONCLUSTERED (name, id)
+    INDEX name_term (name, term),
+    INDEX name_id (name, id)
 );
 
 -- What operators did.
