@@ -1,7 +1,7 @@
 //! Several statements as one text, with one list of parameters, such that it is certain which answer is whose.
 //!
 //! A statement says `@P1`, `@P2` … for its parameters as they are; `@B1` for the same parameter as bytes (a text as its UTF-8);
-//! and `@now` for the server's clock, read once when the statement is about to begin.
+//! `@now` for the server's clock, read once when the statement is about to begin; and `@own_…` for a variable of its own.
 //!
 //! ```text
 //!   DECLARE @now1 datetime2(6) = SYSUTCDATETIME();
@@ -69,6 +69,9 @@ impl Batch {
                 Piece::Now => {
                     let _ = write!(self.text, "@now{number}");
                 }
+                Piece::Own(name) => {
+                    let _ = write!(self.text, "@{name}_{number}");
+                }
                 Piece::Plain(at) | Piece::Bytes(at) => {
                     let place = match known.iter().find(|(known, _)| *known == piece) {
                         Some((_, place)) => *place,
@@ -100,6 +103,8 @@ pub(crate) enum Piece<'a> {
     Bytes(usize),
     /// `@now`
     Now,
+    /// `@own_x`, which is a variable of the whole text and so has the statement's number in it.
+    Own(&'a str),
 }
 
 /// The pieces of a statement, in order. What stands in quotes, in brackets or in a comment is text, whatever it looks like.
@@ -129,9 +134,12 @@ pub(crate) fn pieces(sql: &str) -> Vec<Piece<'_>> {
 }
 
 /// What a word behind an `@` stands for, if it is one of ours. `@@ROWCOUNT` is none: its second `@` belongs to the word.
-fn marked(word: &str) -> Option<Piece<'static>> {
+fn marked(word: &str) -> Option<Piece<'_>> {
     if word == "now" {
         return Some(Piece::Now);
+    }
+    if word.starts_with("own_") {
+        return Some(Piece::Own(word));
     }
     let number = |rest: &str| {
         let digits = !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
@@ -277,6 +285,8 @@ mod tests {
         );
         assert_eq!(texts(&batch), ["I64(Some(7))", "Binary(Some([110]))", "String(Some(\"m\"))"]);
         assert!(batch.add(&Call::new("SELECT @P2", vec![Value::Null])).is_err());
+        let own = Call::new("DECLARE @own_x int; SELECT @own_x", []);
+        assert!(Batch::of(&own).unwrap().text.starts_with("DECLARE @own_x_1 int; SELECT @own_x_1;"));
         assert!(Batch::of(&Call::new("SELECT @B1", vec![Value::Int(1)])).is_err());
     }
 

