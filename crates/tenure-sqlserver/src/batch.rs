@@ -32,6 +32,9 @@ const NAME_MAX_BYTES: usize = 500;
 /// The columns of the row that ends a statement's answer.
 pub(crate) const ENDED: [&str; 2] = ["tenure_statement", "tenure_changed"];
 
+/// The column of the row by which a statement says that its value is there already.
+pub(crate) const DUPLICATE: &str = "tenure_duplicate";
+
 /// A text of several statements with its parameters.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {

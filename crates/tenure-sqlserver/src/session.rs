@@ -17,7 +17,7 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tokio_util::compat::Compat;
 
-use crate::batch::{Batch, ENDED};
+use crate::batch::{Batch, DUPLICATE, ENDED};
 use crate::error::fault;
 use crate::rows;
 use crate::statements::{BEGIN, COMMIT, PING, ROLLBACK};
@@ -277,13 +277,29 @@ where
 
 /// The answers of all statements, in order. An error of any of them is the error of all: the driver tells the first one when
 /// everything has been read.
+///
+/// A statement that finds its value there already may say so by a row of its own, and end the text (`RETURN`): the server's own
+/// error would undo the user's whole transaction where `XACT_ABORT` is on.
 async fn gather(mut stream: QueryStream<'_>) -> Result<Vec<Answer>, Fault> {
     let mut answers: Vec<Answer> = Vec::new();
     let mut rows: Vec<Row> = Vec::new();
     let mut names: Arc<[String]> = Arc::default();
-    while let Some(item) = stream.try_next().await.map_err(|error| fault(&error))? {
+    let mut duplicate = None;
+    loop {
+        let item = match stream.try_next().await {
+            Ok(Some(item)) => item,
+            Ok(None) => break,
+            Err(error) => {
+                let fault = fault(&error);
+                // What the server says of a text that ended early (266) is no news; a broken connection is.
+                return Err(duplicate.filter(|_| fault.kind != FaultKind::Gone).unwrap_or(fault));
+            }
+        };
         match item {
             QueryItem::Metadata(metadata) => names = rows::names(metadata.columns()),
+            QueryItem::Row(_) if names.iter().eq([DUPLICATE]) => {
+                duplicate = Some(Fault::new(FaultKind::Duplicate, "the value is there already"));
+            }
             QueryItem::Row(row) if names.iter().eq(ENDED) => {
                 let changed = ended(row, answers.len() + 1)?;
                 answers.push(Answer { rows: std::mem::take(&mut rows), changed });
@@ -291,7 +307,7 @@ async fn gather(mut stream: QueryStream<'_>) -> Result<Vec<Answer>, Fault> {
             QueryItem::Row(row) => rows.push(rows::row(row, &names)),
         }
     }
-    Ok(answers)
+    duplicate.map_or(Ok(answers), Err)
 }
 
 /// Reads the row that ends a statement's answer: how many rows the statement concerned.

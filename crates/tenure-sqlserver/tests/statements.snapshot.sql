@@ -443,6 +443,16 @@ FROM [tenure_outbox_attempts]
 WHERE message = @P1
 ORDER BY number
 
+-- pending checkpoint_first
+INSERT INTO [tenure_checkpoints] (name, position, moved_at)
+SELECT @B1, @P2, @now
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_checkpoints] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE name = @B1);
+IF ROWCOUNT_BIG() = 0
+BEGIN
+    SELECT 1 AS tenure_duplicate;
+    RETURN;
+END
+
 -- pending checkpoint_list
 SELECT c.name, c.position, DATEDIFF_BIG(MICROSECOND, '1970-01-01', c.moved_at) AS moved_us,
        (SELECT COUNT_BIG(*) FROM [tenure_parked] AS p WHERE p.subscription = c.name) AS parked
@@ -668,6 +678,38 @@ JOIN [tenure_outbox] AS o ON o.id = d.id
 WHERE d.id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
 ORDER BY o.id
 
+-- pending dispatch_add
+IF EXISTS (
+    SELECT 1
+    FROM OPENJSON(@P1) WITH (message_id nvarchar(64) '$.v[0]') AS r
+    INNER LOOP JOIN [tenure_outbox] AS t WITH (UPDLOCK, HOLDLOCK, ROWLOCK) ON t.message_id = r.message_id COLLATE Latin1_General_100_CI_AS
+) OR EXISTS (
+    SELECT 1 FROM OPENJSON(@P1) WITH (message_id nvarchar(64) '$.v[0]') AS r
+    GROUP BY r.message_id COLLATE Latin1_General_100_CI_AS HAVING COUNT(*) > 1
+)
+BEGIN
+    SELECT 1 AS tenure_duplicate;
+    RETURN;
+END;
+INSERT INTO [tenure_outbox] (
+    message_id, source, source_seq, source_index, topic, type, payload, payload_bytes, content_type, headers, deliver_at
+)
+SELECT r.message_id, r.source, r.source_seq, r.source_index, r.topic, r.type, r.payload, r.payload_bytes, r.content_type,
+       r.headers, r.deliver_at
+FROM OPENJSON(@P1) WITH (
+    i int '$.i', message_id nvarchar(64) '$.v[0]', source nvarchar(max) '$.v[1]', source_seq bigint '$.v[2]',
+    source_index int '$.v[3]', topic nvarchar(max) '$.v[4]', type nvarchar(max) '$.v[5]', payload nvarchar(max) '$.v[6]',
+    payload_bytes varbinary(max) '$.v[7]', content_type nvarchar(max) '$.v[8]', headers nvarchar(max) '$.v[9]',
+    deliver_at datetime2(6) '$.v[10]'
+) AS r
+ORDER BY r.i
+
+-- pending dispatch_known
+SELECT o.message_id, o.source, o.source_seq, o.source_index, o.topic, o.type, o.payload, o.payload_bytes, o.content_type,
+       o.headers
+FROM OPENJSON(@P1) WITH (id nvarchar(64) '$') AS asked
+INNER LOOP JOIN [tenure_outbox] AS o WITH (REPEATABLEREAD, ROWLOCK) ON o.message_id = asked.id COLLATE Latin1_General_100_CI_AS
+
 -- pending events_add
 INSERT INTO [tenure_events] (
     stream, version, event_id, any_id, type, schema_version, message_id, correlation, causation, headers, bytes, payload,
@@ -768,8 +810,28 @@ FROM OPENJSON(@P1) WITH (
 ) AS r
 ORDER BY r.i
 
+-- pending inbox_accept
+INSERT INTO [tenure_inbox] (consumer, message_id, fingerprint)
+SELECT @B1, @P2, @P3
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_inbox] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE consumer = @B1 AND message_id = @P2);
+IF ROWCOUNT_BIG() = 0
+BEGIN
+    SELECT 1 AS tenure_duplicate;
+    RETURN;
+END
+
 -- pending inbox_read
 SELECT fingerprint, refused FROM [tenure_inbox] WITH (REPEATABLEREAD, ROWLOCK) WHERE consumer = @B1 AND message_id = @P2
+
+-- pending inbox_refuse
+INSERT INTO [tenure_inbox] (consumer, message_id, refused)
+SELECT @B1, @P2, @P3
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_inbox] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE consumer = @B1 AND message_id = @P2);
+IF ROWCOUNT_BIG() = 0
+BEGIN
+    SELECT 1 AS tenure_duplicate;
+    RETURN;
+END
 
 -- pending lease_write
 UPDATE t
@@ -814,6 +876,16 @@ DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.expires_at) AS expires_us,
 DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.released_at) AS released_us,
 DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.revoked_at) AS revoked_us,
 l.presence, l.presence_trust_ms FROM [tenure_leases] AS l WHERE l.name IN (SELECT asked.name FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked)
+
+-- pending mark_add
+INSERT INTO [tenure_inbox] (consumer, message_id, fingerprint, refused, accepted_at)
+SELECT @B1, @P2, @P3, @P4, @now
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_inbox] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE consumer = @B1 AND message_id = @P2);
+IF ROWCOUNT_BIG() = 0
+BEGIN
+    SELECT 1 AS tenure_duplicate;
+    RETURN;
+END
 
 -- pending mark_known
 SELECT fingerprint, refused FROM [tenure_inbox] WITH (REPEATABLEREAD, ROWLOCK) WHERE consumer = @B1 AND message_id = @P2
@@ -890,6 +962,12 @@ SELECT content_type, headers, payload, payload_bytes FROM [tenure_outbox] WHERE 
 -- pending outbox_delete
 DELETE FROM [tenure_outbox] WITH (ROWLOCK) WHERE id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
 
+-- pending outbox_existing
+SELECT o.message_id, o.source, o.source_seq, o.source_index, o.topic, o.type, o.payload, o.payload_bytes, o.content_type,
+       o.headers
+FROM OPENJSON(@P1) WITH (id nvarchar(64) '$') AS asked
+INNER LOOP JOIN [tenure_outbox] AS o WITH (REPEATABLEREAD, ROWLOCK) ON o.message_id = asked.id COLLATE Latin1_General_100_CI_AS
+
 -- pending outbox_finish
 UPDATE [tenure_outbox] WITH (ROWLOCK)
 SET queued = 0, attempts = attempts + 1
@@ -897,6 +975,32 @@ WHERE queued = 1 AND attempts = @P2 AND id IN (SELECT asked.id FROM OPENJSON(@P1
 
 -- pending outbox_halt
 UPDATE [tenure_outbox] WITH (ROWLOCK) SET queued = 2, attempts = attempts + 1 WHERE id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+
+-- pending outbox_insert
+IF EXISTS (
+    SELECT 1
+    FROM OPENJSON(@P1) WITH (message_id nvarchar(64) '$.v[0]') AS r
+    INNER LOOP JOIN [tenure_outbox] AS t WITH (UPDLOCK, HOLDLOCK, ROWLOCK) ON t.message_id = r.message_id COLLATE Latin1_General_100_CI_AS
+) OR EXISTS (
+    SELECT 1 FROM OPENJSON(@P1) WITH (message_id nvarchar(64) '$.v[0]') AS r
+    GROUP BY r.message_id COLLATE Latin1_General_100_CI_AS HAVING COUNT(*) > 1
+)
+BEGIN
+    SELECT 1 AS tenure_duplicate;
+    RETURN;
+END;
+INSERT INTO [tenure_outbox] (
+    message_id, source, source_seq, source_index, topic, type, payload, payload_bytes, content_type, headers, deliver_at
+)
+SELECT r.message_id, r.source, r.source_seq, r.source_index, r.topic, r.type, r.payload, r.payload_bytes, r.content_type,
+       r.headers, r.deliver_at
+FROM OPENJSON(@P1) WITH (
+    i int '$.i', message_id nvarchar(64) '$.v[0]', source nvarchar(max) '$.v[1]', source_seq bigint '$.v[2]',
+    source_index int '$.v[3]', topic nvarchar(max) '$.v[4]', type nvarchar(max) '$.v[5]', payload nvarchar(max) '$.v[6]',
+    payload_bytes varbinary(max) '$.v[7]', content_type nvarchar(max) '$.v[8]', headers nvarchar(max) '$.v[9]',
+    deliver_at datetime2(6) '$.v[10]'
+) AS r
+ORDER BY r.i
 
 -- pending outbox_list
 SELECT TOP (@P7) o.id, o.message_id, o.queued, o.source, o.source_seq, o.source_index, o.topic, o.type,
@@ -948,6 +1052,46 @@ WHERE d.id < @P1
   AND CASE WHEN d.discarded_at IS NULL THEN 0 ELSE 1 END = @P6
 ORDER BY d.id DESC
 
+-- pending outbox_list_pending
+SELECT o.id, o.message_id, o.queued, o.source, o.source_seq, o.source_index, o.topic, o.type,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
+coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.attempts,
+CASE WHEN d.id IS NULL THEN 0 ELSE 1 END AS dead, d.halts, d.reason,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.died_at) AS died_us,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.discarded_at) AS discarded_us,
+(
+    SELECT TOP (1) DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.at) FROM [tenure_outbox_attempts] AS a
+    WHERE a.message = o.id ORDER BY a.number DESC
+) AS tried_us,
+(
+    SELECT TOP (1) a.error FROM [tenure_outbox_attempts] AS a
+    WHERE a.message = o.id AND a.error IS NOT NULL ORDER BY a.number DESC
+) AS last_error
+FROM (
+    SELECT TOP (@P7) o.id
+    FROM [tenure_outbox] AS o
+    WHERE o.lane >= 0x
+      AND o.id < @P1
+      AND o.queued = 1
+      AND (@P2 IS NULL OR o.id = @P2)
+      AND (@P3 IS NULL OR (o.topic = @P3 AND DATALENGTH(o.topic) = DATALENGTH(@P3)))
+      AND (@P4 IS NULL OR (o.source = @P4 AND DATALENGTH(o.source) = DATALENGTH(@P4)))
+      AND (@P5 IS NULL OR (o.type = @P5 AND DATALENGTH(o.type) = DATALENGTH(@P5)))
+      AND (@P6 IS NULL OR @P6 IS NOT NULL)
+    ORDER BY o.id DESC
+) AS f
+JOIN [tenure_outbox] AS o ON o.id = f.id
+LEFT JOIN [tenure_outbox_dead] AS d ON d.id = o.id
+ORDER BY o.id DESC
+
+-- pending outbox_load
+SELECT DATALENGTH(u.payload) AS text_size, DATALENGTH(o.payload_bytes) AS bytes_size,
+       CASE WHEN DATALENGTH(u.payload) <= @P2 THEN o.payload END AS payload,
+       CASE WHEN DATALENGTH(o.payload_bytes) <= @P2 THEN o.payload_bytes END AS payload_bytes
+FROM [tenure_outbox] AS o
+CROSS APPLY (SELECT CONVERT(varchar(max), o.payload COLLATE Latin1_General_100_BIN2_UTF8) AS payload) AS u
+WHERE o.id = @P1
+
 -- pending outbox_lock
 SELECT o.id, o.queued, o.attempts, CASE WHEN o.lane IS NULL THEN NULL WHEN o.lane = 0x THEN 0 ELSE 1 END AS ordered
 FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
@@ -975,6 +1119,19 @@ DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
 CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape,
 CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload,
 CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes FROM [tenure_outbox] AS o WHERE o.queued = 1 AND o.id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+
+-- pending outbox_savepoint
+IF @@TRANCOUNT > 0 SAVE TRANSACTION tenure_enqueue
+
+-- pending outbox_sources
+SELECT TOP (@P3) o.lane, o.queued, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us
+FROM [tenure_outbox] AS o WITH (INDEX (queue), READPAST, READCOMMITTEDLOCK)
+WHERE o.lane > @B1
+  AND NOT EXISTS (SELECT 1 FROM OPENJSON(@B2) WITH (lane varbinary(500) '$') AS left_out WHERE left_out.lane = o.lane)
+ORDER BY o.lane, o.place_a, o.place_b, o.id
+
+-- pending outbox_undo
+ROLLBACK TRANSACTION tenure_enqueue
 
 -- pending outbox_unordered
 SELECT TOP (@P3) o.id, o.lane, o.queued, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.attempts, o.forgiven, o.message_id,
@@ -1029,6 +1186,15 @@ FROM [tenure_parked]
 WHERE subscription = @B1
 ORDER BY position
 
+-- pending savepoint
+IF @@TRANCOUNT > 0 SAVE TRANSACTION tenure_append
+
+-- pending savepoint_back
+ROLLBACK TRANSACTION tenure_append
+
+-- pending savepoint_release
+DECLARE @own_nothing bit
+
 -- pending session_uncommitted
 DECLARE @own_nothing bit
 
@@ -1054,6 +1220,16 @@ LEFT JOIN [tenure_outbox] AS o ON o.id = d.id AND d.halts = 1
 SELECT (SELECT COUNT_BIG(*) FROM (SELECT TOP (@P1) 1 AS one FROM [tenure_outbox]) AS few) AS few,
        (SELECT coalesce(max(id) - min(id) + 1, 0) FROM [tenure_outbox]) AS span
 
+-- pending stream_first
+INSERT INTO [tenure_streams] (stream, version)
+SELECT @B1, @P2
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_streams] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE stream = @B1);
+IF ROWCOUNT_BIG() = 0
+BEGIN
+    SELECT 1 AS tenure_duplicate;
+    RETURN;
+END
+
 -- pending stream_move
 UPDATE [tenure_streams] WITH (ROWLOCK) SET version = version + @P3 WHERE stream = @B1 AND version = @P2
 
@@ -1073,6 +1249,24 @@ WITH oldest AS (
     ORDER BY accepted_at
 )
 DELETE FROM oldest
+
+-- pending sweep_look
+SELECT TOP (@P2) o.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
+       CASE WHEN o.queued = 0 THEN DATEDIFF_BIG(
+           MICROSECOND, '1970-01-01',
+           coalesce(
+               d.discarded_at, d.died_at,
+               (
+                   SELECT TOP (1) CASE WHEN a.outcome = N'success' THEN a.at END FROM [tenure_outbox_attempts] AS a
+                   WHERE a.message = o.id ORDER BY a.number DESC
+               )
+           )
+       ) END AS finished_us,
+       CASE WHEN d.id IS NULL THEN 0 ELSE 1 END AS dead, CASE WHEN d.discarded_at IS NULL THEN 0 ELSE 1 END AS discarded
+FROM [tenure_outbox] AS o
+LEFT JOIN [tenure_outbox_dead] AS d ON d.id = o.id
+WHERE o.id > @P1
+ORDER BY o.id
 
 -- rollback
 IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION
