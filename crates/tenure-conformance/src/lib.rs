@@ -37,11 +37,13 @@ pub use backend::{Backend, Need};
 pub use cluster::ClusterBackend;
 pub use events::EventBackend;
 pub use outbox::OutboxBackend;
+pub use suite::servers_may_be_missing;
 
 /// Makes one test of every lease case.
 ///
 /// The argument is a future that yields a backend under test: a [`Backend`], an `Arc<dyn Backend>`, or an `Option` of
-/// either, where `None` says that the server is not to be had here. That is said aloud and passes, unless `CI=true`.
+/// either, where `None` says that the server is not to be had here. That is said aloud and passes, unless `CI=true`
+/// (see [`servers_may_be_missing`]).
 ///
 /// The calling crate needs no dependency but this one: every test brings its own runtime.
 #[macro_export]

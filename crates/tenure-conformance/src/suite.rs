@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::future::Future;
 use std::io::Write;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -197,9 +198,17 @@ pub(crate) fn skip(backend: &dyn Backend, need: Need) {
     say(&format!("{} skipped: this backend has no {need}", thread.name().unwrap_or("a case")));
 }
 
+/// Says that the servers of this program's tests cannot be had everywhere: their absence is no failure, also with `CI=true`.
+pub fn servers_may_be_missing() {
+    MAY_BE_MISSING.store(true, Ordering::Relaxed);
+}
+
+static MAY_BE_MISSING: AtomicBool = AtomicBool::new(false);
+
 fn unavailable() {
     let in_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
-    assert!(!in_ci, "the backend is not available, and with CI=true that is a failure");
+    let excused = MAY_BE_MISSING.load(Ordering::Relaxed);
+    assert!(!in_ci || excused, "the backend is not available, and with CI=true that is a failure");
     say("A BACKEND IS NOT AVAILABLE HERE: its cases pass without having been run");
 }
 

@@ -54,10 +54,12 @@ pub fn script(migrations: &[Migration], texts: &Texts, naming: &Naming, quotes: 
         for statement in statements(migration, naming, quotes) {
             script.push_str(&format!("{statement};\n"));
         }
-        // Numbers and descriptions are ours: no quote is among them.
-        let note = fill(texts.schema_write, &[], naming, quotes)
-            .replace("$1", &version.to_string())
-            .replace("$2", &format!("'{description}'"));
+        // Numbers and descriptions are ours: no quote is among them. Parameters are called `$1`, or as the database does it.
+        let (version, description) = (version.to_string(), format!("'{description}'"));
+        let note = fill(texts.schema_write, &[], naming, quotes);
+        let note = ["$", "@P"].iter().fold(note, |note, mark| {
+            note.replace(&format!("{mark}1"), &version).replace(&format!("{mark}2"), &description)
+        });
         script.push_str(&format!("{note};\n"));
     }
     script

@@ -1,0 +1,2 @@
+-- Isolation is that of our sessions: READ COMMITTED. The driver knows this text.
+BEGIN TRANSACTION

@@ -1,0 +1,2 @@
+-- Fails if there is no transaction. The driver knows this text.
+COMMIT TRANSACTION

@@ -1,0 +1,2 @@
+-- How many transactions are open on this session.
+SELECT @@TRANCOUNT AS transactions

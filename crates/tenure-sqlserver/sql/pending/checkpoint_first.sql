@@ -1,0 +1,12 @@
+-- The first step of a subscription. Fails where there was one.
+-- That it is there already is said by a row and not by an error, which may undo the whole transaction. The look holds the place,
+-- so of two that find none the second waits for the first, and then finds one.
+-- 1 name, 2 to
+INSERT INTO {checkpoints} (name, position, moved_at)
+SELECT @B1, @P2, @now
+WHERE NOT EXISTS (SELECT 1 FROM {checkpoints} WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE name = @B1);
+IF ROWCOUNT_BIG() = 0
+BEGIN
+    SELECT 1 AS tenure_duplicate;
+    RETURN;
+END

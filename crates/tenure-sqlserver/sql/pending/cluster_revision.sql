@@ -1,0 +1,2 @@
+-- The number that this transaction has taken.
+SELECT revision FROM {cluster} WHERE id = 1

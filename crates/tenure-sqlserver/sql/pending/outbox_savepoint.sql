@@ -1,0 +1,1 @@
+IF @@TRANCOUNT > 0 SAVE TRANSACTION tenure_enqueue

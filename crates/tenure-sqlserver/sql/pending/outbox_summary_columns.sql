@@ -1,0 +1,15 @@
+-- A message for people to see.
+o.id, o.message_id, o.queued, o.source, o.source_seq, o.source_index, o.topic, o.type,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
+{outbox_due_fragment} AS due_us, o.attempts,
+CASE WHEN d.id IS NULL THEN 0 ELSE 1 END AS dead, d.halts, d.reason,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.died_at) AS died_us,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.discarded_at) AS discarded_us,
+(
+    SELECT TOP (1) DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.at) FROM {outbox_attempts} AS a
+    WHERE a.message = o.id ORDER BY a.number DESC
+) AS tried_us,
+(
+    SELECT TOP (1) a.error FROM {outbox_attempts} AS a
+    WHERE a.message = o.id AND a.error IS NOT NULL ORDER BY a.number DESC
+) AS last_error

@@ -1,0 +1,286 @@
+//! What can be known of the folder `sql/` without a server.
+//!
+//! Every statement is read by a grammar of Transact-SQL, for plain and for odd names of tables; every parameter is one that
+//! MySQL's statement of the same name has as well, for the same code gives them; and every text stands in a file, so that a
+//! review sees what a change to a fragment does to all of them.
+//!
+//! `sqlparser` is forgiving. Microsoft's own grammar (ScriptDom, of SQL Server 2019) is not: where `TENURE_TEST_SCRIPTDOM`
+//! names a Python that has `pythonnet`, `dotnetcore2` and `mssql-cli` (the last two without their dependencies), it reads the
+//! same texts, by `tests/scriptdom.py`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use sqlparser::dialect::MsSqlDialect;
+use sqlparser::parser::Parser;
+use tenure_core::naming::{Identifier, Naming};
+use tenure_sql::{Call, Statements, Value};
+
+use crate::batch::{Batch, Piece, pieces};
+use crate::statements::{
+    GREETING, LOCK_FREE, LOCK_GIVE, LOCK_TAKE, OPEN_TRANSACTIONS, PING, QUOTES, TEXTS, migrations, session,
+};
+
+fn odd() -> Naming {
+    let identifier = |text: &str| Identifier::new("name", text).unwrap();
+    Naming { schema: Some(identifier("select")), prefix: identifier("_9x_") }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("sql")
+}
+
+/// A part of other statements is none by itself.
+fn is_part(name: &str) -> bool {
+    name.ends_with("_columns") || name.ends_with("_fragment")
+}
+
+/// Every text that is ever said to a server, by name.
+fn texts(naming: &Naming) -> BTreeMap<String, String> {
+    let statements = Statements::new(&TEXTS, naming, QUOTES);
+    let mut texts: BTreeMap<String, String> = statements
+        .named()
+        .into_iter()
+        .filter(|(name, _)| !is_part(name))
+        .map(|(name, text)| (name.to_owned(), text.to_owned()))
+        .collect();
+    for (name, text) in [
+        ("driver greeting", GREETING),
+        ("driver lock_take", LOCK_TAKE),
+        ("driver lock_give", LOCK_GIVE),
+        ("driver lock_free", LOCK_FREE),
+        ("driver open_transactions", OPEN_TRANSACTIONS),
+        ("driver ping", PING),
+    ] {
+        texts.insert(name.into(), text.into());
+    }
+    texts.insert("driver session".into(), session(std::time::Duration::from_secs(2)));
+    texts.insert("migrations".into(), migrations(naming));
+    texts.extend(pending(naming));
+    texts
+}
+
+/// Statements whose names are not in the list yet: they wait for the code that uses them, in a folder of their own.
+fn pending(naming: &Naming) -> BTreeMap<String, String> {
+    let bare = |text: &str| -> String {
+        text.lines().filter(|line| !line.trim_start().starts_with("--")).collect::<Vec<_>>().join("\n")
+    };
+    let mut read: BTreeMap<String, String> = BTreeMap::new();
+    for folder in [folder().join("pending"), folder().join("pending/migrations")] {
+        let Ok(files) = std::fs::read_dir(folder) else { continue };
+        for file in files.map(|file| file.unwrap().path()) {
+            if file.extension().is_some_and(|extension| extension == "sql") {
+                let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+                read.insert(name, bare(&std::fs::read_to_string(&file).unwrap()));
+            }
+        }
+    }
+    let mut parts: BTreeMap<String, String> =
+        TEXTS.named().into_iter().map(|(name, text)| (name.to_owned(), bare(text))).collect();
+    parts.extend(read.clone());
+    parts.retain(|name, _| is_part(name));
+    let fill = |text: &str| {
+        let filled = (0..2).fold(text.to_owned(), |text, _| {
+            parts.iter().fold(text, |text, (name, part)| text.replace(&format!("{{{name}}}"), part.trim()))
+        });
+        naming.fill_quoted(filled.trim(), QUOTES)
+    };
+    let whole = read.iter().filter(|(name, _)| !is_part(name));
+    whole.map(|(name, text)| (format!("pending {name}"), fill(text))).collect()
+}
+
+/// The numbers of a text's parameters.
+fn numbers(sql: &str) -> BTreeSet<usize> {
+    let of = |piece: &Piece<'_>| match piece {
+        Piece::Plain(number) | Piece::Bytes(number) => Some(number + 1),
+        _ => None,
+    };
+    pieces(sql).iter().filter_map(of).collect()
+}
+
+/// Without what this grammar does not know and the server does: a procedure's answer that is kept, hints to a join and to a whole
+/// statement, waits, marks within a transaction.
+fn known(text: &str) -> String {
+    [
+        ("EXEC @own_taken = ", "EXEC "),
+        ("EXEC @own_given = ", "EXEC "),
+        (" LOOP JOIN ", " JOIN "),
+        ("OPTION (FORCE ORDER)", ""),
+        ("WAITFOR DELAY '00:00:00.025';", ""),
+        ("SAVE TRANSACTION tenure_append", "SELECT 1"),
+        ("SAVE TRANSACTION tenure_enqueue", "SELECT 1"),
+        ("ROLLBACK TRANSACTION tenure_append", "ROLLBACK TRANSACTION"),
+        ("ROLLBACK TRANSACTION tenure_enqueue", "ROLLBACK TRANSACTION"),
+    ]
+    .iter()
+    .fold(text.to_owned(), |text, (unknown, plain)| text.replace(unknown, plain))
+}
+
+#[test]
+fn every_statement_is_transact_sql() {
+    let mut wrong = Vec::new();
+    for naming in [Naming::default(), odd()] {
+        for (name, text) in texts(&naming) {
+            // It knows no list of settings, and no columns that are computed.
+            if name == "driver session" || name.ends_with("0002_outbox") {
+                continue;
+            }
+            let text = known(&text);
+            match Parser::parse_sql(&MsSqlDialect {}, &text) {
+                Ok(statements) => assert!(!statements.is_empty(), "{name}"),
+                Err(error) => wrong.push(format!("{name}: {error}\n{text}")),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+fn read_error(text: &str) -> Option<String> {
+    Parser::parse_sql(&MsSqlDialect {}, &known(text)).err().map(|error| error.to_string())
+}
+
+#[test]
+fn a_text_of_several_statements_is_transact_sql_too() {
+    let statements = Statements::new(&TEXTS, &odd(), QUOTES);
+    let mut batch = Batch::default();
+    for (name, text) in statements.named() {
+        if !is_part(name) {
+            let values = vec![Value::from("x"); numbers(text).last().copied().unwrap_or_default()];
+            batch.add(&Call::new(text, values)).unwrap();
+        }
+    }
+    assert_eq!(read_error(&batch.text), None, "{}", batch.text);
+    assert!(!batch.text.contains("@B") && !batch.text.contains("@now "), "{}", batch.text);
+}
+
+#[test]
+fn what_is_not_transact_sql_is_found() {
+    for wrong in
+        ["SELECT a FROM t WHERE", "UPDATE t SET WHERE a = 1", "SELECT a FROM t ON DUPLICATE KEY UPDATE a = 1"]
+    {
+        assert!(read_error(wrong).is_some(), "{wrong}");
+    }
+}
+
+/// The same code gives the parameters, whichever database it talks to.
+#[test]
+fn parameters_are_those_of_mysql() {
+    let mysql = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tenure-mysql/sql");
+    for (name, text) in TEXTS.named() {
+        let theirs = std::fs::read_to_string(mysql.join(format!("{name}.sql")))
+            .unwrap_or_else(|_| panic!("{name}: MySQL has no such statement"));
+        let theirs: BTreeSet<usize> = tenure_sql::pieces(&theirs)
+            .iter()
+            .filter_map(|piece| match piece {
+                tenure_sql::Piece::Parameter(number) => Some(number + 1),
+                tenure_sql::Piece::Text(_) => None,
+            })
+            .collect();
+        assert_eq!(numbers(text), theirs, "{name}");
+        let count = theirs.len();
+        assert_eq!(theirs, (1..=count).collect(), "{name}: there is a gap");
+        assert!(!text.contains('$') || text.contains("'$"), "{name}: parameters are called @P1 here");
+    }
+}
+
+#[test]
+fn both_folders_have_the_same_names() {
+    let names = |folder: &Path| -> BTreeSet<String> {
+        let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+        files
+            .filter(|file| file.extension().is_some_and(|extension| extension == "sql"))
+            .filter_map(|file| file.file_stem().map(|name| name.to_string_lossy().into_owned()))
+            .collect()
+    };
+    let mysql = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tenure-mysql/sql");
+    assert_eq!(names(&folder()), names(&mysql));
+    assert_eq!(names(&folder().join("migrations")), names(&mysql.join("migrations")));
+    let listed: BTreeSet<String> = TEXTS.named().into_iter().map(|(name, _)| name.to_owned()).collect();
+    assert_eq!(names(&folder()), listed);
+}
+
+/// No statement may say what only other databases know, whatever a forgiving grammar thinks of it.
+#[test]
+fn no_statement_says_what_only_others_know() {
+    for (name, text) in texts(&Naming::default()) {
+        let upper = text.to_ascii_uppercase();
+        for other in [
+            " LIMIT ",
+            "FOR UPDATE",
+            "SKIP LOCKED",
+            "LOCK IN SHARE MODE",
+            "ON DUPLICATE",
+            "ON CONFLICT",
+            "RETURNING ",
+            "UTC_TIMESTAMP",
+            "TIMESTAMPDIFF",
+            "TABLE IF NOT EXISTS",
+            "CONCAT_WS",
+            "`",
+            " ON TRUE",
+            "NOW()",
+            "INTERVAL ",
+            "INSERT IGNORE",
+            "GREATEST(",
+            "LEAST(",
+            "CHAR_LENGTH",
+            "||",
+        ] {
+            assert!(!upper.contains(other), "{name}: {other}\n{text}");
+        }
+    }
+}
+
+/// Names are bytes: a text that is compared with one, or written to one, is given as bytes.
+#[test]
+fn names_are_given_as_bytes() {
+    for (name, text) in texts(&Naming::default()) {
+        for wrong in ["name = @P", "name > @P", "stream = @P", "daemon = @P"] {
+            assert!(!text.contains(&format!(" {wrong}")), "{name}: {wrong}\n{text}");
+            assert!(!text.contains(&format!(".{wrong}")), "{name}: {wrong}\n{text}");
+        }
+    }
+}
+
+/// To accept what has changed: run this test with `TENURE_WRITE_SNAPSHOTS=1`, and look at the difference.
+#[test]
+fn a_change_to_any_text_is_seen() {
+    let mut now =
+        String::from("-- Every text as the server reads it. Written by the tests of src/grammar.rs.\n");
+    for (name, text) in texts(&Naming::default()) {
+        now.push_str(&format!("\n-- {name}\n{}\n", text.trim()));
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/statements.snapshot.sql");
+    if std::env::var("TENURE_WRITE_SNAPSHOTS").is_ok() {
+        std::fs::write(&file, &now).unwrap();
+    }
+    let before = std::fs::read_to_string(&file).unwrap_or_default();
+    let difference = now.lines().zip(before.lines()).find(|(now, before)| now != before);
+    assert!(now == before, "the texts are not those of {}: {difference:?}", file.display());
+}
+
+#[test]
+fn microsofts_own_grammar_reads_every_statement() {
+    let Ok(python) = std::env::var("TENURE_TEST_SCRIPTDOM") else {
+        use std::io::Write as _;
+        let line = "TENURE_TEST_SCRIPTDOM IS NOT SET: Microsoft's own grammar was not asked";
+        let _ = writeln!(std::io::stderr(), "tenure-sqlserver: {line}");
+        return;
+    };
+    let folder = std::env::temp_dir().join(format!("tenure-scriptdom-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut files = Vec::new();
+    for (kind, naming) in [("plain", Naming::default()), ("odd", odd())] {
+        for (name, text) in texts(&naming) {
+            let file = folder.join(format!("{kind} {name}.sql"));
+            std::fs::write(&file, text).unwrap();
+            files.push(file);
+        }
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scriptdom.py");
+    let told = std::process::Command::new(python).arg(script).args(&files).output().unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let words = String::from_utf8_lossy(&told.stdout);
+    assert!(told.status.success(), "{words}{}", String::from_utf8_lossy(&told.stderr));
+    assert!(words.contains(&format!("{} texts were read", files.len())), "{words}");
+}

@@ -1,0 +1,1286 @@
+-- Every text as the server reads it. Written by the tests of src/grammar.rs.
+
+-- audit_add
+INSERT INTO [tenure_audit] (at, actor, action, subject, detail) VALUES (@now, @P1, @P2, @P3, @P4)
+
+-- begin
+BEGIN TRANSACTION
+
+-- commit
+COMMIT TRANSACTION
+
+-- driver greeting
+-- What a server is asked first: what it is, whether it can be written to, and where tables without a schema go.
+SELECT CAST(SERVERPROPERTY('ProductVersion') AS nvarchar(128)) AS version,
+       CAST(PARSENAME(CAST(SERVERPROPERTY('ProductVersion') AS nvarchar(128)), 4) AS int) AS major,
+       CAST(SERVERPROPERTY('EngineEdition') AS int) AS edition,
+       CAST(DATABASEPROPERTYEX(DB_NAME(), 'Updateability') AS nvarchar(60)) AS updateability,
+       CAST((SELECT d.compatibility_level FROM sys.databases AS d WHERE d.database_id = DB_ID()) AS int) AS compatibility,
+       SCHEMA_NAME() AS own_schema
+
+-- driver lock_free
+-- Whether a lock could be had in shared mode, without taking it: 1 if nobody holds it alone.
+-- 1 name
+SELECT APPLOCK_TEST(N'public', @P1, N'Shared', N'Session') AS free
+
+-- driver lock_give
+-- 1 name
+DECLARE @own_given int;
+EXEC @own_given = sp_releaseapplock @Resource = @P1, @LockOwner = N'Session';
+SELECT @own_given AS given
+
+-- driver lock_take
+-- Takes a lock of the session, by name. It goes with the session, or is given back; it counts how often it was taken.
+-- 1 name, 2 Exclusive or Shared, 3 for how many milliseconds to wait
+DECLARE @own_taken int;
+EXEC @own_taken = sp_getapplock @Resource = @P1, @LockMode = @P2, @LockOwner = N'Session', @LockTimeout = @P3;
+SELECT @own_taken AS taken
+
+-- driver open_transactions
+-- How many transactions are open on this session.
+SELECT @@TRANCOUNT AS transactions
+
+-- driver ping
+SELECT 1 AS alive
+
+-- driver session
+SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, ARITHABORT, CONCAT_NULL_YIELDS_NULL, QUOTED_IDENTIFIER ON; SET NUMERIC_ROUNDABORT OFF; SET IMPLICIT_TRANSACTIONS OFF; SET NOCOUNT ON; SET XACT_ABORT ON; SET LANGUAGE us_english; SET TEXTSIZE 2147483647; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SET LOCK_TIMEOUT 2000
+
+-- fence_hold
+SELECT term, [open] FROM [tenure_fences] WITH (REPEATABLEREAD, ROWLOCK) WHERE name = @B1
+
+-- fence_lock
+INSERT INTO [tenure_fences] (name, term, [open])
+SELECT @B1, 0, 0
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_fences] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE name = @B1);
+UPDATE [tenure_fences] WITH (ROWLOCK) SET term = term WHERE name = @B1
+
+-- fence_write
+UPDATE [tenure_fences] WITH (ROWLOCK) SET term = @P2, [open] = @P3 WHERE name = @B1
+
+-- history_add
+INSERT INTO [tenure_lease_history] (name, term, cause, node, incarnation, machine, pid, at)
+VALUES (@B1, @P2, @P3, @P4, @P5, @P6, @P7, @P8)
+
+-- history_last_term
+SELECT max(term) AS term FROM [tenure_lease_history] WHERE name = @B1
+
+-- history_list
+SELECT TOP (@P2) name, term, cause, node, incarnation, machine, pid,
+       DATEDIFF_BIG(MICROSECOND, '1970-01-01', at) AS at_us
+FROM [tenure_lease_history]
+WHERE @B1 IS NULL OR name = @B1
+ORDER BY id DESC
+
+-- lease_forgotten
+SELECT TOP (@P2) name FROM [tenure_leases]
+WHERE backend <> @P1 AND released_at IS NULL AND expires_at <= @now
+ORDER BY name
+
+-- lease_list
+SELECT l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, l.backend, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.acquired_at) AS acquired_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.renewed_at) AS renewed_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.expires_at) AS expires_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.released_at) AS released_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.revoked_at) AS revoked_us, l.presence, l.presence_trust_ms, DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
+FROM (SELECT 1 AS one) AS always
+LEFT JOIN (SELECT TOP (@P1) * FROM [tenure_leases] ORDER BY name) AS l ON 1 = 1
+ORDER BY l.name
+
+-- lease_lock
+SELECT name FROM [tenure_leases] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE name = @B1
+
+-- lease_read
+SELECT l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, l.backend, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.acquired_at) AS acquired_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.renewed_at) AS renewed_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.expires_at) AS expires_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.released_at) AS released_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.revoked_at) AS revoked_us, l.presence, l.presence_trust_ms, DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
+FROM (SELECT 1 AS one) AS always
+LEFT JOIN [tenure_leases] AS l ON l.name = @B1
+
+-- lease_renew
+UPDATE [tenure_leases] WITH (ROWLOCK)
+SET renewals = @P4,
+    renewed_at = @now,
+    expires_at = DATEADD(MICROSECOND, CAST(@P5 % 60000000 AS int), DATEADD(MINUTE, CAST(@P5 / 60000000 AS int), @now)),
+    presence = @P6,
+    presence_trust_ms = @P7
+WHERE name = @B1
+  AND term = @P2
+  AND incarnation = @P3
+  AND renewals < @P4
+  AND released_at IS NULL
+  AND revoked_at IS NULL
+  AND expires_at > @now
+
+-- lease_touch
+UPDATE [tenure_leases] WITH (ROWLOCK)
+SET renewed_at = @now,
+    expires_at = DATEADD(MICROSECOND, CAST(@P4 % 60000000 AS int), DATEADD(MINUTE, CAST(@P4 / 60000000 AS int), @now))
+WHERE name = @B1 AND term = @P2 AND claim = @P3 AND released_at IS NULL
+
+-- lease_write
+UPDATE [tenure_leases] WITH (ROWLOCK)
+SET term = @P2, node = @P3, incarnation = @P4, claim = @P5, renewals = @P6, machine = @P7, pid = @P8, kind = @P9,
+    backend = @P10, acquired_at = @P11, renewed_at = @P12, expires_at = @P13, released_at = @P14, revoked_at = @P15,
+    presence = @P16, presence_trust_ms = @P17
+WHERE name = @B1;
+INSERT INTO [tenure_leases] (
+    name, term, node, incarnation, claim, renewals, machine, pid, kind, backend,
+    acquired_at, renewed_at, expires_at, released_at, revoked_at, presence, presence_trust_ms
+)
+SELECT @B1, @P2, @P3, @P4, @P5, @P6, @P7, @P8, @P9, @P10, @P11, @P12, @P13, @P14, @P15, @P16, @P17
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_leases] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE name = @B1)
+
+-- migrations
+-- 0001 leases, their history, audit
+IF OBJECT_ID(N'[tenure_schema]', N'U') IS NULL
+CREATE TABLE [tenure_schema] (
+    version     int NOT NULL PRIMARY KEY,
+    description nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    applied_at  datetime2(6) NOT NULL
+);
+IF OBJECT_ID(N'[tenure_leases]', N'U') IS NULL
+CREATE TABLE [tenure_leases] (
+    name              varbinary(200) NOT NULL PRIMARY KEY,
+    term              bigint NOT NULL,
+    node              nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    incarnation       nvarchar(64) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    claim             nvarchar(64) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    renewals          bigint NOT NULL DEFAULT 0,
+    machine           nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    pid               bigint NOT NULL,
+    kind              nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
+    backend           nvarchar(64) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    acquired_at       datetime2(6) NOT NULL,
+    renewed_at        datetime2(6) NOT NULL,
+    expires_at        datetime2(6) NOT NULL,
+    released_at       datetime2(6) NULL,
+    revoked_at        datetime2(6) NULL,
+    presence          nvarchar(64) COLLATE Latin1_General_100_BIN2 NULL,
+    presence_trust_ms int NULL
+);
+ALTER TABLE [tenure_leases] SET (LOCK_ESCALATION = DISABLE);
+IF OBJECT_ID(N'[tenure_fences]', N'U') IS NULL
+CREATE TABLE [tenure_fences] (
+    name   varbinary(200) NOT NULL PRIMARY KEY,
+    term   bigint NOT NULL,
+    [open] tinyint NOT NULL
+);
+ALTER TABLE [tenure_fences] SET (LOCK_ESCALATION = DISABLE);
+IF OBJECT_ID(N'[tenure_lease_history]', N'U') IS NULL
+CREATE TABLE [tenure_lease_history] (
+    id          bigint IDENTITY NOT NULL PRIMARY KEY,
+    name        varbinary(200) NOT NULL,
+    term        bigint NOT NULL,
+    cause       nvarchar(32) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    node        nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    incarnation nvarchar(64) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    machine     nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    pid         bigint NOT NULL,
+    at          datetime2(6) NOT NULL,
+    INDEX name_term (name, term),
+    INDEX name_id (name, id)
+);
+IF OBJECT_ID(N'[tenure_audit]', N'U') IS NULL
+CREATE TABLE [tenure_audit] (
+    id      bigint IDENTITY NOT NULL PRIMARY KEY,
+    at      datetime2(6) NOT NULL,
+    actor   nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    action  nvarchar(100) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    subject nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    detail  nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL
+);
+INSERT INTO [tenure_schema] (version, description, applied_at) VALUES (1, 'leases, their history, audit', SYSUTCDATETIME());
+
+-- pending 0002_outbox
+IF OBJECT_ID(N'[tenure_outbox]', N'U') IS NULL
+CREATE TABLE [tenure_outbox] (
+    id            bigint IDENTITY NOT NULL PRIMARY KEY,
+    message_id    nvarchar(64) COLLATE Latin1_General_100_CI_AS NOT NULL DEFAULT CONVERT(nvarchar(36), NEWID()),
+    source        nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
+    source_seq    bigint NOT NULL DEFAULT 0,
+    source_index  int NOT NULL DEFAULT 0,
+    topic         nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    type          nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    payload       nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
+    payload_bytes varbinary(max) NULL,
+    content_type  nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
+    headers       nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
+    deliver_at    datetime2(6) NULL,
+    created_at    datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
+    queued        tinyint NOT NULL DEFAULT 1,
+    next_at       datetime2(6) NULL,
+    attempts      int NOT NULL DEFAULT 0,
+    forgiven      int NOT NULL DEFAULT 0,
+    lane          AS (
+        CASE
+            WHEN queued = 0 THEN NULL
+            WHEN DATALENGTH(CONVERT(varchar(max), source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500
+            THEN CONVERT(varbinary(500), CONVERT(varchar(max), source COLLATE Latin1_General_100_BIN2_UTF8))
+            ELSE CONVERT(varbinary(500), 0x)
+        END
+    ) PERSISTED,
+    place_a       AS (
+        CASE
+            WHEN queued = 0 THEN NULL
+            WHEN DATALENGTH(CONVERT(varchar(max), source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN source_seq
+            ELSE DATEDIFF_BIG(MICROSECOND, CONVERT(datetime2(6), '19700101', 112), coalesce(next_at, deliver_at, created_at))
+        END
+    ) PERSISTED,
+    place_b       AS (
+        CASE
+            WHEN queued = 0 THEN NULL
+            WHEN DATALENGTH(CONVERT(varchar(max), source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN source_index
+            ELSE 0
+        END
+    ) PERSISTED,
+    INDEX message_id UNIQUE (message_id),
+    INDEX queue (lane, place_a, place_b, id)
+);
+
+ALTER TABLE [tenure_outbox] SET (LOCK_ESCALATION = DISABLE);
+
+IF OBJECT_ID(N'[tenure_outbox_attempts]', N'U') IS NULL
+CREATE TABLE [tenure_outbox_attempts] (
+    message bigint NOT NULL,
+    number  int NOT NULL,
+    at      datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
+    outcome nvarchar(16) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    took_us bigint NOT NULL,
+    node    nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    term    bigint NULL,
+    error   nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
+    PRIMARY KEY (message, number)
+);
+
+ALTER TABLE [tenure_outbox_attempts] SET (LOCK_ESCALATION = DISABLE);
+
+IF OBJECT_ID(N'[tenure_outbox_dead]', N'U') IS NULL
+CREATE TABLE [tenure_outbox_dead] (
+    id           bigint NOT NULL PRIMARY KEY,
+    died_at      datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
+    outcome      nvarchar(16) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    reason       nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
+    attempts     int NOT NULL,
+    halts        tinyint NOT NULL,
+    discarded_at datetime2(6) NULL,
+    INDEX discarded (discarded_at, id)
+);
+
+IF OBJECT_ID(N'[tenure_inbox]', N'U') IS NULL
+CREATE TABLE [tenure_inbox] (
+    consumer    varbinary(200) NOT NULL,
+    message_id  nvarchar(36) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    fingerprint nvarchar(36) COLLATE Latin1_General_100_BIN2 NULL,
+    refused     nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
+    accepted_at datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
+    PRIMARY KEY (consumer, message_id),
+    INDEX accepted_at (accepted_at)
+);
+
+ALTER TABLE [tenure_inbox] SET (LOCK_ESCALATION = DISABLE);
+
+-- pending 0003_events
+IF OBJECT_ID(N'[tenure_streams]', N'U') IS NULL
+CREATE TABLE [tenure_streams] (
+    stream  varbinary(500) NOT NULL PRIMARY KEY,
+    version bigint NOT NULL
+);
+
+ALTER TABLE [tenure_streams] SET (LOCK_ESCALATION = DISABLE);
+
+IF OBJECT_ID(N'[tenure_events]', N'U') IS NULL
+CREATE TABLE [tenure_events] (
+    position       bigint IDENTITY NOT NULL PRIMARY KEY,
+    stream         varbinary(500) NOT NULL,
+    version        bigint NOT NULL,
+    event_id       nvarchar(36) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    any_id         nvarchar(36) COLLATE Latin1_General_100_BIN2 NULL,
+    type           nvarchar(250) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    schema_version int NOT NULL,
+    message_id     nvarchar(36) COLLATE Latin1_General_100_BIN2 NULL,
+    correlation    nvarchar(250) COLLATE Latin1_General_100_BIN2 NULL,
+    causation      nvarchar(250) COLLATE Latin1_General_100_BIN2 NULL,
+    headers        nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
+    recorded_at    datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
+    bytes          int NOT NULL DEFAULT 0,
+    payload        nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
+    payload_bytes  varbinary(max) NULL,
+    CONSTRAINT tenure_events_stream_version UNIQUE (stream, version)
+);
+
+IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(N'[tenure_events]') AND name = N'any_id')
+CREATE UNIQUE INDEX any_id ON [tenure_events] (any_id) WHERE any_id IS NOT NULL;
+
+ALTER TABLE [tenure_events] SET (LOCK_ESCALATION = DISABLE);
+
+IF OBJECT_ID(N'[tenure_append_slots]', N'U') IS NULL
+CREATE TABLE [tenure_append_slots] (
+    slot     int NOT NULL PRIMARY KEY,
+    uses     bigint NOT NULL,
+    floor    bigint NOT NULL,
+    holder   bigint NOT NULL,
+    taken_at datetime2(6) NOT NULL
+);
+
+ALTER TABLE [tenure_append_slots] SET (LOCK_ESCALATION = DISABLE);
+
+INSERT INTO [tenure_append_slots] (slot, uses, floor, holder, taken_at)
+SELECT n.slot, 0, 0, 0, '1970-01-01'
+FROM (
+    SELECT CAST(a.[key] AS int) * 16 + CAST(b.[key] AS int) AS slot
+    FROM OPENJSON(N'[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]') AS a
+    CROSS JOIN OPENJSON(N'[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]') AS b
+) AS n
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_append_slots] AS t WITH (UPDLOCK, HOLDLOCK) WHERE t.slot = n.slot);
+
+IF OBJECT_ID(N'[tenure_snapshots]', N'U') IS NULL
+CREATE TABLE [tenure_snapshots] (
+    stream         varbinary(500) NOT NULL PRIMARY KEY,
+    version        bigint NOT NULL,
+    type           nvarchar(250) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    schema_version int NOT NULL,
+    payload        nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
+    payload_bytes  varbinary(max) NULL,
+    taken_at       datetime2(6) NOT NULL
+);
+
+IF OBJECT_ID(N'[tenure_checkpoints]', N'U') IS NULL
+CREATE TABLE [tenure_checkpoints] (
+    name     varbinary(200) NOT NULL PRIMARY KEY,
+    position bigint NOT NULL,
+    rewinds  bigint NOT NULL DEFAULT 0,
+    moved_at datetime2(6) NOT NULL
+);
+
+IF OBJECT_ID(N'[tenure_parked]', N'U') IS NULL
+CREATE TABLE [tenure_parked] (
+    subscription varbinary(200) NOT NULL,
+    position     bigint NOT NULL,
+    stream       varbinary(500) NOT NULL,
+    version      bigint NOT NULL,
+    type         nvarchar(250) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    attempts     int NOT NULL,
+    reason       nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    parked_at    datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
+    PRIMARY KEY (subscription, position)
+);
+
+-- pending 0005_cluster
+IF OBJECT_ID(N'[tenure_cluster]', N'U') IS NULL
+CREATE TABLE [tenure_cluster] (
+    id       int NOT NULL PRIMARY KEY CHECK (id = 1),
+    revision bigint NOT NULL
+);
+
+INSERT INTO [tenure_cluster] (id, revision)
+SELECT 1, 0 WHERE NOT EXISTS (SELECT 1 FROM [tenure_cluster] WITH (UPDLOCK, HOLDLOCK) WHERE id = 1);
+
+IF OBJECT_ID(N'[tenure_nodes]', N'U') IS NULL
+CREATE TABLE [tenure_nodes] (
+    name        varbinary(200) NOT NULL PRIMARY KEY,
+    incarnation nvarchar(64) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    term        bigint NOT NULL,
+    machine     nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    pid         bigint NOT NULL,
+    labels      nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    version     nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    capacity    bigint NOT NULL,
+    leads       tinyint NOT NULL,
+    agents      nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    leaving     tinyint NOT NULL,
+    joined_at   datetime2(6) NOT NULL,
+    revision    bigint NOT NULL
+);
+
+ALTER TABLE [tenure_nodes] SET (LOCK_ESCALATION = DISABLE);
+
+IF OBJECT_ID(N'[tenure_assignments]', N'U') IS NULL
+CREATE TABLE [tenure_assignments] (
+    daemon     varbinary(200) NOT NULL PRIMARY KEY,
+    state      nvarchar(16) COLLATE Latin1_General_100_BIN2 NOT NULL
+               CHECK (state IN (N'unassigned', N'assigning', N'active', N'revoking')),
+    node       varbinary(200) NULL,
+    node_term  bigint NULL,
+    generation bigint NULL,
+    next_node  varbinary(200) NULL,
+    deadline   datetime2(6) NULL,
+    reason     nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    since      datetime2(6) NOT NULL,
+    weight     bigint NOT NULL,
+    labels     nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    group_name varbinary(200) NULL,
+    layout     bigint NULL,
+    paused_by  nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL,
+    pinned_to  nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL,
+    retired    tinyint NOT NULL,
+    failures   bigint NOT NULL,
+    avoids     nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    moves      bigint NOT NULL,
+    revision   bigint NOT NULL,
+    INDEX revision_daemon (revision, daemon),
+    INDEX node (node),
+    INDEX next_node (next_node),
+    INDEX group_name (group_name),
+    CHECK ((node IS NULL AND node_term IS NULL) OR (node IS NOT NULL AND node_term IS NOT NULL)),
+    CHECK ((group_name IS NULL AND layout IS NULL) OR (group_name IS NOT NULL AND layout IS NOT NULL))
+);
+
+ALTER TABLE [tenure_assignments] SET (LOCK_ESCALATION = DISABLE);
+
+-- pending attempts_add
+INSERT INTO [tenure_outbox_attempts] (message, number, outcome, took_us, node, term, error)
+SELECT r.message, r.number, r.outcome, r.took_us, r.node, r.term, r.error
+FROM OPENJSON(@P1) WITH (
+    message bigint '$.v[0]', number int '$.v[1]', outcome nvarchar(16) '$.v[2]', took_us bigint '$.v[3]',
+    node nvarchar(200) '$.v[4]', term bigint '$.v[5]', error nvarchar(max) '$.v[6]'
+) AS r
+WHERE NOT EXISTS (
+    SELECT 1 FROM [tenure_outbox_attempts] AS t WITH (UPDLOCK, HOLDLOCK, ROWLOCK)
+    WHERE t.message = r.message AND t.number = r.number
+)
+
+-- pending attempts_delete
+DELETE FROM [tenure_outbox_attempts] WITH (ROWLOCK) WHERE message IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+
+-- pending attempts_list
+SELECT TOP (@P2) number, DATEDIFF_BIG(MICROSECOND, '1970-01-01', at) AS at_us, outcome, took_us, node, term, error
+FROM [tenure_outbox_attempts]
+WHERE message = @P1
+ORDER BY number
+
+-- pending checkpoint_first
+INSERT INTO [tenure_checkpoints] (name, position, moved_at)
+SELECT @B1, @P2, @now
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_checkpoints] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE name = @B1);
+IF ROWCOUNT_BIG() = 0
+BEGIN
+    SELECT 1 AS tenure_duplicate;
+    RETURN;
+END
+
+-- pending checkpoint_list
+SELECT c.name, c.position, DATEDIFF_BIG(MICROSECOND, '1970-01-01', c.moved_at) AS moved_us,
+       (SELECT COUNT_BIG(*) FROM [tenure_parked] AS p WHERE p.subscription = c.name) AS parked
+FROM [tenure_checkpoints] AS c
+ORDER BY c.name
+
+-- pending checkpoint_lock
+SELECT position, rewinds FROM [tenure_checkpoints] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE name = @B1
+
+-- pending checkpoint_move
+UPDATE [tenure_checkpoints] WITH (ROWLOCK) SET position = @P2, moved_at = @now WHERE name = @B1
+
+-- pending checkpoint_read
+SELECT position, rewinds FROM [tenure_checkpoints] WHERE name = @B1
+
+-- pending checkpoint_rewind
+INSERT INTO [tenure_checkpoints] (name, position, moved_at, rewinds)
+SELECT @B1, 0, @now, 0
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_checkpoints] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE name = @B1);
+UPDATE [tenure_checkpoints] WITH (ROWLOCK) SET position = @P2, moved_at = @now, rewinds = rewinds + 1 WHERE name = @B1
+
+-- pending clock_read
+SELECT DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
+
+-- pending cluster_bump
+UPDATE [tenure_cluster] WITH (ROWLOCK) SET revision = revision + 1 WHERE id = 1
+
+-- pending cluster_look
+SELECT l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, l.backend,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.acquired_at) AS acquired_us,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.renewed_at) AS renewed_us,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.expires_at) AS expires_us,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.released_at) AS released_us,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.revoked_at) AS revoked_us,
+l.presence, l.presence_trust_ms, n.name AS member, n.incarnation AS member_incarnation, n.term AS member_term, n.machine AS member_machine,
+n.pid AS member_pid, n.labels, n.version, n.capacity, n.leads, n.agents, n.leaving,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', n.joined_at) AS joined_us, n.revision AS member_revision, c.revision AS cluster_revision, DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
+FROM [tenure_cluster] AS c WITH (REPEATABLEREAD, ROWLOCK)
+CROSS JOIN (
+    SELECT CAST(NULL AS varbinary(200)) AS node, CAST(@B1 AS varbinary(200)) AS lease
+    UNION ALL
+    SELECT m.name, CAST(@B2 + m.name AS varbinary(200)) FROM [tenure_nodes] AS m WITH (READCOMMITTEDLOCK)
+) AS w
+LEFT JOIN [tenure_nodes] AS n WITH (READCOMMITTEDLOCK) ON n.name = w.node
+LEFT JOIN [tenure_leases] AS l WITH (READCOMMITTEDLOCK) ON l.name = w.lease
+ORDER BY n.name
+OPTION (FORCE ORDER)
+
+-- pending cluster_nodes
+SELECT l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, l.backend,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.acquired_at) AS acquired_us,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.renewed_at) AS renewed_us,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.expires_at) AS expires_us,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.released_at) AS released_us,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.revoked_at) AS revoked_us,
+l.presence, l.presence_trust_ms, n.name AS member, n.incarnation AS member_incarnation, n.term AS member_term, n.machine AS member_machine,
+n.pid AS member_pid, n.labels, n.version, n.capacity, n.leads, n.agents, n.leaving,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', n.joined_at) AS joined_us, n.revision AS member_revision, DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
+FROM (SELECT 1 AS one) AS always
+LEFT JOIN [tenure_nodes] AS n ON 1 = 1
+LEFT JOIN [tenure_leases] AS l ON l.name = CAST(@B1 + n.name AS varbinary(200))
+ORDER BY n.name
+
+-- pending cluster_revision
+SELECT revision FROM [tenure_cluster] WHERE id = 1
+
+-- pending cluster_settled
+SELECT revision FROM [tenure_cluster] WITH (READCOMMITTEDLOCK, ROWLOCK) WHERE id = 1
+
+-- pending cluster_wait
+DECLARE @own_tick bigint = 1, @own_revision bigint = @P1;
+WHILE @own_tick < @P2 AND @own_revision = @P1
+BEGIN
+    WAITFOR DELAY '00:00:00.025';
+    SELECT @own_revision = revision FROM [tenure_cluster] WITH (READUNCOMMITTED) WHERE id = 1;
+    SET @own_tick = @own_tick + 1;
+END;
+SELECT @own_tick AS tick, @own_revision AS revision
+
+-- pending daemons_after
+SELECT TOP (@P3) a.daemon, a.state, a.node, a.node_term, a.generation, a.next_node,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.deadline) AS deadline_us, a.reason,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.since) AS since_us, a.weight, a.labels, a.group_name, a.layout,
+a.paused_by, a.pinned_to, a.retired, a.failures, a.avoids, a.moves, a.revision FROM [tenure_assignments] AS a
+WHERE a.revision >= @P1 AND (a.revision > @P1 OR a.daemon > @B2)
+ORDER BY a.revision, a.daemon
+
+-- pending daemons_delete
+DELETE FROM [tenure_assignments] WITH (ROWLOCK) WHERE daemon IN (SELECT asked.name FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked)
+
+-- pending daemons_list
+SELECT TOP (@P4) a.daemon, a.state, a.node, a.node_term, a.generation, a.next_node,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.deadline) AS deadline_us, a.reason,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.since) AS since_us, a.weight, a.labels, a.group_name, a.layout,
+a.paused_by, a.pinned_to, a.retired, a.failures, a.avoids, a.moves, a.revision FROM [tenure_assignments] AS a
+WHERE (@B1 IS NULL OR a.node = @B1 OR a.next_node = @B1)
+  AND (@B2 IS NULL OR SUBSTRING(a.daemon, 1, DATALENGTH(@B2)) = @B2)
+  AND (@B3 IS NULL OR a.daemon > @B3)
+ORDER BY a.daemon
+
+-- pending daemons_named
+SELECT a.daemon, a.state, a.node, a.node_term, a.generation, a.next_node,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.deadline) AS deadline_us, a.reason,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.since) AS since_us, a.weight, a.labels, a.group_name, a.layout,
+a.paused_by, a.pinned_to, a.retired, a.failures, a.avoids, a.moves, a.revision FROM [tenure_assignments] AS a WHERE a.daemon IN (SELECT asked.name FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked)
+
+-- pending daemons_of_groups
+SELECT a.daemon, a.state, a.node, a.node_term, a.generation, a.next_node,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.deadline) AS deadline_us, a.reason,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.since) AS since_us, a.weight, a.labels, a.group_name, a.layout,
+a.paused_by, a.pinned_to, a.retired, a.failures, a.avoids, a.moves, a.revision FROM [tenure_assignments] AS a WHERE a.group_name IN (SELECT asked.name FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked)
+
+-- pending daemons_write
+UPDATE t
+SET state = r.state,
+    node = r.node,
+    node_term = r.node_term,
+    generation = r.generation,
+    next_node = r.next_node,
+    deadline = r.deadline,
+    reason = r.reason,
+    since = r.since,
+    weight = r.weight,
+    labels = r.labels,
+    group_name = r.group_name,
+    layout = r.layout,
+    paused_by = r.paused_by,
+    pinned_to = r.pinned_to,
+    retired = r.retired,
+    failures = r.failures,
+    avoids = r.avoids,
+    moves = r.moves,
+    revision = r.revision
+FROM OPENJSON(@P1) WITH (
+    daemon varbinary(200) '$.b[0]',
+    state nvarchar(16) '$.v[1]',
+    node varbinary(200) '$.b[2]',
+    node_term bigint '$.v[3]',
+    generation bigint '$.v[4]',
+    next_node varbinary(200) '$.b[5]',
+    deadline datetime2(6) '$.v[6]',
+    reason nvarchar(max) '$.v[7]',
+    since datetime2(6) '$.v[8]',
+    weight bigint '$.v[9]',
+    labels nvarchar(max) '$.v[10]',
+    group_name varbinary(200) '$.b[11]',
+    layout bigint '$.v[12]',
+    paused_by nvarchar(200) '$.v[13]',
+    pinned_to nvarchar(200) '$.v[14]',
+    retired tinyint '$.v[15]',
+    failures bigint '$.v[16]',
+    avoids nvarchar(max) '$.v[17]',
+    moves bigint '$.v[18]',
+    revision bigint '$.v[19]'
+) AS r
+INNER LOOP JOIN [tenure_assignments] AS t WITH (ROWLOCK) ON t.daemon = r.daemon;
+INSERT INTO [tenure_assignments] (daemon, state, node, node_term, generation, next_node, deadline, reason, since, weight, labels, group_name, layout, paused_by, pinned_to, retired, failures, avoids, moves, revision)
+SELECT r.daemon, r.state, r.node, r.node_term, r.generation, r.next_node, r.deadline, r.reason, r.since, r.weight, r.labels, r.group_name, r.layout, r.paused_by, r.pinned_to, r.retired, r.failures, r.avoids, r.moves, r.revision
+FROM OPENJSON(@P1) WITH (
+    daemon varbinary(200) '$.b[0]',
+    state nvarchar(16) '$.v[1]',
+    node varbinary(200) '$.b[2]',
+    node_term bigint '$.v[3]',
+    generation bigint '$.v[4]',
+    next_node varbinary(200) '$.b[5]',
+    deadline datetime2(6) '$.v[6]',
+    reason nvarchar(max) '$.v[7]',
+    since datetime2(6) '$.v[8]',
+    weight bigint '$.v[9]',
+    labels nvarchar(max) '$.v[10]',
+    group_name varbinary(200) '$.b[11]',
+    layout bigint '$.v[12]',
+    paused_by nvarchar(200) '$.v[13]',
+    pinned_to nvarchar(200) '$.v[14]',
+    retired tinyint '$.v[15]',
+    failures bigint '$.v[16]',
+    avoids nvarchar(max) '$.v[17]',
+    moves bigint '$.v[18]',
+    revision bigint '$.v[19]'
+) AS r
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_assignments] AS t WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE t.daemon = r.daemon)
+
+-- pending dead_add
+INSERT INTO [tenure_outbox_dead] (id, outcome, reason, attempts, halts)
+SELECT r.id, r.outcome, r.reason, r.attempts, r.halts
+FROM OPENJSON(@P1) WITH (
+    id bigint '$.v[0]', outcome nvarchar(16) '$.v[1]', reason nvarchar(max) '$.v[2]', attempts int '$.v[3]', halts tinyint '$.v[4]'
+) AS r
+
+-- pending dead_count
+SELECT COUNT_BIG(*) AS found
+FROM [tenure_outbox_dead] AS d
+JOIN [tenure_outbox] AS o ON o.id = d.id
+WHERE d.discarded_at IS NULL
+  AND (@P1 IS NULL OR d.id = @P1)
+  AND (@P2 IS NULL OR (o.topic = @P2 AND DATALENGTH(o.topic) = DATALENGTH(@P2)))
+  AND (@P3 IS NULL OR (o.source = @P3 AND DATALENGTH(o.source) = DATALENGTH(@P3)))
+  AND (@P4 IS NULL OR (o.type = @P4 AND DATALENGTH(o.type) = DATALENGTH(@P4)))
+
+-- pending dead_delete
+DELETE FROM [tenure_outbox_dead] WITH (ROWLOCK) WHERE id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+
+-- pending dead_discard
+UPDATE [tenure_outbox_dead] WITH (ROWLOCK) SET discarded_at = @now, halts = 0 WHERE id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+
+-- pending dead_find
+SELECT TOP (@P6) d.id
+FROM [tenure_outbox_dead] AS d
+JOIN [tenure_outbox] AS o ON o.id = d.id
+WHERE d.discarded_at IS NULL
+  AND d.id > @P1
+  AND (@P2 IS NULL OR d.id = @P2)
+  AND (@P3 IS NULL OR (o.topic = @P3 AND DATALENGTH(o.topic) = DATALENGTH(@P3)))
+  AND (@P4 IS NULL OR (o.source = @P4 AND DATALENGTH(o.source) = DATALENGTH(@P4)))
+  AND (@P5 IS NULL OR (o.type = @P5 AND DATALENGTH(o.type) = DATALENGTH(@P5)))
+ORDER BY d.id
+
+-- pending dead_read
+SELECT o.id, o.message_id, SUBSTRING(o.topic, 1, 300) AS topic, SUBSTRING(o.type, 1, 300) AS type, d.reason,
+       CASE WHEN d.discarded_at IS NULL THEN 0 ELSE 1 END AS discarded
+FROM [tenure_outbox_dead] AS d
+JOIN [tenure_outbox] AS o ON o.id = d.id
+WHERE d.id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+ORDER BY o.id
+
+-- pending dispatch_add
+IF EXISTS (
+    SELECT 1
+    FROM OPENJSON(@P1) WITH (message_id nvarchar(64) '$.v[0]') AS r
+    INNER LOOP JOIN [tenure_outbox] AS t WITH (UPDLOCK, HOLDLOCK, ROWLOCK) ON t.message_id = r.message_id COLLATE Latin1_General_100_CI_AS
+) OR EXISTS (
+    SELECT 1 FROM OPENJSON(@P1) WITH (message_id nvarchar(64) '$.v[0]') AS r
+    GROUP BY r.message_id COLLATE Latin1_General_100_CI_AS HAVING COUNT(*) > 1
+)
+BEGIN
+    SELECT 1 AS tenure_duplicate;
+    RETURN;
+END;
+INSERT INTO [tenure_outbox] (
+    message_id, source, source_seq, source_index, topic, type, payload, payload_bytes, content_type, headers, deliver_at
+)
+SELECT r.message_id, r.source, r.source_seq, r.source_index, r.topic, r.type, r.payload, r.payload_bytes, r.content_type,
+       r.headers, r.deliver_at
+FROM OPENJSON(@P1) WITH (
+    i int '$.i', message_id nvarchar(64) '$.v[0]', source nvarchar(max) '$.v[1]', source_seq bigint '$.v[2]',
+    source_index int '$.v[3]', topic nvarchar(max) '$.v[4]', type nvarchar(max) '$.v[5]', payload nvarchar(max) '$.v[6]',
+    payload_bytes varbinary(max) '$.v[7]', content_type nvarchar(max) '$.v[8]', headers nvarchar(max) '$.v[9]',
+    deliver_at datetime2(6) '$.v[10]'
+) AS r
+ORDER BY r.i
+
+-- pending dispatch_known
+SELECT o.message_id, o.source, o.source_seq, o.source_index, o.topic, o.type, o.payload, o.payload_bytes, o.content_type,
+       o.headers
+FROM OPENJSON(@P1) WITH (id nvarchar(64) '$') AS asked
+INNER LOOP JOIN [tenure_outbox] AS o WITH (REPEATABLEREAD, ROWLOCK) ON o.message_id = asked.id COLLATE Latin1_General_100_CI_AS
+
+-- pending events_add
+INSERT INTO [tenure_events] (
+    stream, version, event_id, any_id, type, schema_version, message_id, correlation, causation, headers, bytes, payload,
+    payload_bytes
+)
+SELECT r.stream, r.version, r.event_id, r.any_id, r.type, r.schema_version, r.message_id, r.correlation, r.causation, r.headers,
+       r.bytes, r.payload, r.payload_bytes
+FROM OPENJSON(@P1) WITH (
+    i int '$.i', stream varbinary(500) '$.b[0]', version bigint '$.v[1]', event_id nvarchar(36) '$.v[2]',
+    any_id nvarchar(36) '$.v[3]', type nvarchar(250) '$.v[4]', schema_version int '$.v[5]', message_id nvarchar(36) '$.v[6]',
+    correlation nvarchar(250) '$.v[7]', causation nvarchar(250) '$.v[8]', headers nvarchar(max) '$.v[9]', bytes int '$.v[10]',
+    payload nvarchar(max) '$.v[11]', payload_bytes varbinary(max) '$.v[12]'
+) AS r
+ORDER BY r.i
+
+-- pending events_backward
+SELECT coalesce(s.version, 0) AS actual, e.position, e.stream, e.version, e.event_id, e.type, e.schema_version, e.message_id, e.correlation, e.causation, e.headers,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', e.recorded_at) AS recorded_us, e.payload, e.payload_bytes
+FROM (SELECT 1 AS one) AS always
+LEFT JOIN [tenure_streams] AS s WITH (REPEATABLEREAD, ROWLOCK) ON s.stream = @B1
+LEFT JOIN (
+    SELECT sized.position,
+           SUM(CAST(sized.bytes AS bigint)) OVER (
+               ORDER BY sized.version DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+           ) AS bytes_before
+    FROM (
+        SELECT TOP (@P3) v.position, v.version, v.bytes
+        FROM [tenure_events] AS v WITH (READCOMMITTEDLOCK)
+        WHERE v.stream = @B1 AND v.version <= @P2
+        ORDER BY v.version DESC
+    ) AS sized
+) AS page ON coalesce(page.bytes_before, 0) < @P4
+LEFT JOIN [tenure_events] AS e WITH (READCOMMITTEDLOCK) ON e.position = page.position
+ORDER BY e.version DESC
+OPTION (FORCE ORDER)
+
+-- pending events_forward
+SELECT coalesce(s.version, 0) AS actual, e.position, e.stream, e.version, e.event_id, e.type, e.schema_version, e.message_id, e.correlation, e.causation, e.headers,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', e.recorded_at) AS recorded_us, e.payload, e.payload_bytes
+FROM (SELECT 1 AS one) AS always
+LEFT JOIN [tenure_streams] AS s WITH (REPEATABLEREAD, ROWLOCK) ON s.stream = @B1
+LEFT JOIN (
+    SELECT sized.position,
+           SUM(CAST(sized.bytes AS bigint)) OVER (
+               ORDER BY sized.version ASC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+           ) AS bytes_before
+    FROM (
+        SELECT TOP (@P3) v.position, v.version, v.bytes
+        FROM [tenure_events] AS v WITH (READCOMMITTEDLOCK)
+        WHERE v.stream = @B1 AND v.version >= @P2
+        ORDER BY v.version ASC
+    ) AS sized
+) AS page ON coalesce(page.bytes_before, 0) < @P4
+LEFT JOIN [tenure_events] AS e WITH (READCOMMITTEDLOCK) ON e.position = page.position
+ORDER BY e.version ASC
+OPTION (FORCE ORDER)
+
+-- pending events_known
+SELECT e.position, e.stream, e.version, e.event_id, e.type, e.payload, e.payload_bytes
+FROM [tenure_events] AS e WITH (READCOMMITTEDLOCK, ROWLOCK)
+WHERE e.any_id IN (SELECT asked.id COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@P1) WITH (id nvarchar(36) '$') AS asked)
+ORDER BY e.version
+
+-- pending events_placed
+SELECT MIN(position) AS first, MAX(position) AS last FROM [tenure_events] WHERE stream = @B1 AND version BETWEEN @P2 AND @P3
+
+-- pending events_standing
+SELECT position, stream, version, event_id, type, payload, payload_bytes
+FROM [tenure_events] WITH (READCOMMITTEDLOCK, ROWLOCK)
+WHERE stream = @B1 AND version > @P2 AND version <= @P3
+ORDER BY version
+
+-- pending fence_write
+UPDATE t
+SET term = r.term, [open] = r.[open]
+FROM OPENJSON(@P1) WITH (name varbinary(200) '$.b[0]', term bigint '$.v[1]', [open] tinyint '$.v[2]') AS r
+INNER LOOP JOIN [tenure_fences] AS t WITH (ROWLOCK) ON t.name = r.name;
+INSERT INTO [tenure_fences] (name, term, [open])
+SELECT r.name, r.term, r.[open]
+FROM OPENJSON(@P1) WITH (name varbinary(200) '$.b[0]', term bigint '$.v[1]', [open] tinyint '$.v[2]') AS r
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_fences] AS t WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE t.name = r.name)
+
+-- pending fences_there
+SELECT name FROM [tenure_fences] WITH (READUNCOMMITTED) WHERE name IN (SELECT asked.name FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked)
+
+-- pending fences_try
+SELECT f.name
+FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked
+INNER LOOP JOIN [tenure_fences] AS f WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK) ON f.name = asked.name
+ORDER BY f.name
+
+-- pending history_add
+INSERT INTO [tenure_lease_history] (name, term, cause, node, incarnation, machine, pid, at)
+SELECT r.name, r.term, r.cause, r.node, r.incarnation, r.machine, r.pid, r.at
+FROM OPENJSON(@P1) WITH (
+    i int '$.i', name varbinary(200) '$.b[0]', term bigint '$.v[1]', cause nvarchar(32) '$.v[2]', node nvarchar(200) '$.v[3]',
+    incarnation nvarchar(64) '$.v[4]', machine nvarchar(max) '$.v[5]', pid bigint '$.v[6]', at datetime2(6) '$.v[7]'
+) AS r
+ORDER BY r.i
+
+-- pending inbox_accept
+INSERT INTO [tenure_inbox] (consumer, message_id, fingerprint)
+SELECT @B1, @P2, @P3
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_inbox] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE consumer = @B1 AND message_id = @P2);
+IF ROWCOUNT_BIG() = 0
+BEGIN
+    SELECT 1 AS tenure_duplicate;
+    RETURN;
+END
+
+-- pending inbox_read
+SELECT fingerprint, refused FROM [tenure_inbox] WITH (REPEATABLEREAD, ROWLOCK) WHERE consumer = @B1 AND message_id = @P2
+
+-- pending inbox_refuse
+INSERT INTO [tenure_inbox] (consumer, message_id, refused)
+SELECT @B1, @P2, @P3
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_inbox] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE consumer = @B1 AND message_id = @P2);
+IF ROWCOUNT_BIG() = 0
+BEGIN
+    SELECT 1 AS tenure_duplicate;
+    RETURN;
+END
+
+-- pending lease_write
+UPDATE t
+SET term = r.term, node = r.node, incarnation = r.incarnation, claim = r.claim, renewals = r.renewals, machine = r.machine,
+    pid = r.pid, kind = r.kind, backend = r.backend, acquired_at = r.acquired_at, renewed_at = r.renewed_at,
+    expires_at = r.expires_at, released_at = r.released_at, revoked_at = r.revoked_at, presence = r.presence,
+    presence_trust_ms = r.presence_trust_ms
+FROM OPENJSON(@P1) WITH (
+    name varbinary(200) '$.b[0]', term bigint '$.v[1]', node nvarchar(200) '$.v[2]', incarnation nvarchar(64) '$.v[3]',
+    claim nvarchar(64) '$.v[4]', renewals bigint '$.v[5]', machine nvarchar(max) '$.v[6]', pid bigint '$.v[7]',
+    kind nvarchar(max) '$.v[8]', backend nvarchar(64) '$.v[9]', acquired_at datetime2(6) '$.v[10]',
+    renewed_at datetime2(6) '$.v[11]', expires_at datetime2(6) '$.v[12]', released_at datetime2(6) '$.v[13]',
+    revoked_at datetime2(6) '$.v[14]', presence nvarchar(64) '$.v[15]', presence_trust_ms int '$.v[16]'
+) AS r
+INNER LOOP JOIN [tenure_leases] AS t WITH (ROWLOCK) ON t.name = r.name;
+INSERT INTO [tenure_leases] (
+    name, term, node, incarnation, claim, renewals, machine, pid, kind, backend,
+    acquired_at, renewed_at, expires_at, released_at, revoked_at, presence, presence_trust_ms
+)
+SELECT r.name, r.term, r.node, r.incarnation, r.claim, r.renewals, r.machine, r.pid, r.kind, r.backend,
+       r.acquired_at, r.renewed_at, r.expires_at, r.released_at, r.revoked_at, r.presence, r.presence_trust_ms
+FROM OPENJSON(@P1) WITH (
+    name varbinary(200) '$.b[0]', term bigint '$.v[1]', node nvarchar(200) '$.v[2]', incarnation nvarchar(64) '$.v[3]',
+    claim nvarchar(64) '$.v[4]', renewals bigint '$.v[5]', machine nvarchar(max) '$.v[6]', pid bigint '$.v[7]',
+    kind nvarchar(max) '$.v[8]', backend nvarchar(64) '$.v[9]', acquired_at datetime2(6) '$.v[10]',
+    renewed_at datetime2(6) '$.v[11]', expires_at datetime2(6) '$.v[12]', released_at datetime2(6) '$.v[13]',
+    revoked_at datetime2(6) '$.v[14]', presence nvarchar(64) '$.v[15]', presence_trust_ms int '$.v[16]'
+) AS r
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_leases] AS t WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE t.name = r.name)
+
+-- pending leases_hold
+SELECT l.name
+FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked
+INNER LOOP JOIN [tenure_leases] AS l WITH (UPDLOCK, HOLDLOCK, ROWLOCK) ON l.name = asked.name
+ORDER BY l.name
+
+-- pending leases_named
+SELECT l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, l.backend,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.acquired_at) AS acquired_us,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.renewed_at) AS renewed_us,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.expires_at) AS expires_us,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.released_at) AS released_us,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.revoked_at) AS revoked_us,
+l.presence, l.presence_trust_ms FROM [tenure_leases] AS l WHERE l.name IN (SELECT asked.name FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked)
+
+-- pending mark_add
+INSERT INTO [tenure_inbox] (consumer, message_id, fingerprint, refused, accepted_at)
+SELECT @B1, @P2, @P3, @P4, @now
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_inbox] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE consumer = @B1 AND message_id = @P2);
+IF ROWCOUNT_BIG() = 0
+BEGIN
+    SELECT 1 AS tenure_duplicate;
+    RETURN;
+END
+
+-- pending mark_known
+SELECT fingerprint, refused FROM [tenure_inbox] WITH (REPEATABLEREAD, ROWLOCK) WHERE consumer = @B1 AND message_id = @P2
+
+-- pending nodes_delete
+DELETE FROM [tenure_nodes] WITH (ROWLOCK) WHERE name IN (SELECT asked.name FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked)
+
+-- pending nodes_write
+UPDATE t
+SET incarnation = r.incarnation,
+    term = r.term,
+    machine = r.machine,
+    pid = r.pid,
+    labels = r.labels,
+    version = r.version,
+    capacity = r.capacity,
+    leads = r.leads,
+    agents = r.agents,
+    leaving = r.leaving,
+    joined_at = r.joined_at,
+    revision = r.revision
+FROM OPENJSON(@P1) WITH (
+    name varbinary(200) '$.b[0]',
+    incarnation nvarchar(64) '$.v[1]',
+    term bigint '$.v[2]',
+    machine nvarchar(max) '$.v[3]',
+    pid bigint '$.v[4]',
+    labels nvarchar(max) '$.v[5]',
+    version nvarchar(200) '$.v[6]',
+    capacity bigint '$.v[7]',
+    leads tinyint '$.v[8]',
+    agents nvarchar(max) '$.v[9]',
+    leaving tinyint '$.v[10]',
+    joined_at datetime2(6) '$.v[11]',
+    revision bigint '$.v[12]'
+) AS r
+INNER LOOP JOIN [tenure_nodes] AS t WITH (ROWLOCK) ON t.name = r.name;
+INSERT INTO [tenure_nodes] (name, incarnation, term, machine, pid, labels, version, capacity, leads, agents, leaving, joined_at, revision)
+SELECT r.name, r.incarnation, r.term, r.machine, r.pid, r.labels, r.version, r.capacity, r.leads, r.agents, r.leaving, r.joined_at, r.revision
+FROM OPENJSON(@P1) WITH (
+    name varbinary(200) '$.b[0]',
+    incarnation nvarchar(64) '$.v[1]',
+    term bigint '$.v[2]',
+    machine nvarchar(max) '$.v[3]',
+    pid bigint '$.v[4]',
+    labels nvarchar(max) '$.v[5]',
+    version nvarchar(200) '$.v[6]',
+    capacity bigint '$.v[7]',
+    leads tinyint '$.v[8]',
+    agents nvarchar(max) '$.v[9]',
+    leaving tinyint '$.v[10]',
+    joined_at datetime2(6) '$.v[11]',
+    revision bigint '$.v[12]'
+) AS r
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_nodes] AS t WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE t.name = r.name)
+
+-- pending outbox_again
+UPDATE [tenure_outbox] WITH (ROWLOCK)
+SET attempts = attempts + 1,
+    next_at = DATEADD(MICROSECOND, CAST(@P2 % 60000000 AS int), DATEADD(MINUTE, CAST(@P2 / 60000000 AS int), @now))
+WHERE id = @P1
+
+-- pending outbox_any
+SELECT CASE WHEN EXISTS (SELECT 1 FROM [tenure_outbox] WITH (INDEX (queue), READPAST, READCOMMITTEDLOCK) WHERE lane >= 0x) THEN 1 ELSE 0 END
+           AS found,
+       DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
+
+-- pending outbox_clock
+SELECT DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
+
+-- pending outbox_content
+SELECT content_type, headers, payload, payload_bytes FROM [tenure_outbox] WHERE id = @P1
+
+-- pending outbox_delete
+DELETE FROM [tenure_outbox] WITH (ROWLOCK) WHERE id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+
+-- pending outbox_existing
+SELECT o.message_id, o.source, o.source_seq, o.source_index, o.topic, o.type, o.payload, o.payload_bytes, o.content_type,
+       o.headers
+FROM OPENJSON(@P1) WITH (id nvarchar(64) '$') AS asked
+INNER LOOP JOIN [tenure_outbox] AS o WITH (REPEATABLEREAD, ROWLOCK) ON o.message_id = asked.id COLLATE Latin1_General_100_CI_AS
+
+-- pending outbox_finish
+UPDATE [tenure_outbox] WITH (ROWLOCK)
+SET queued = 0, attempts = attempts + 1
+WHERE queued = 1 AND attempts = @P2 AND id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+
+-- pending outbox_halt
+UPDATE [tenure_outbox] WITH (ROWLOCK) SET queued = 2, attempts = attempts + 1 WHERE id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+
+-- pending outbox_insert
+IF EXISTS (
+    SELECT 1
+    FROM OPENJSON(@P1) WITH (message_id nvarchar(64) '$.v[0]') AS r
+    INNER LOOP JOIN [tenure_outbox] AS t WITH (UPDLOCK, HOLDLOCK, ROWLOCK) ON t.message_id = r.message_id COLLATE Latin1_General_100_CI_AS
+) OR EXISTS (
+    SELECT 1 FROM OPENJSON(@P1) WITH (message_id nvarchar(64) '$.v[0]') AS r
+    GROUP BY r.message_id COLLATE Latin1_General_100_CI_AS HAVING COUNT(*) > 1
+)
+BEGIN
+    SELECT 1 AS tenure_duplicate;
+    RETURN;
+END;
+INSERT INTO [tenure_outbox] (
+    message_id, source, source_seq, source_index, topic, type, payload, payload_bytes, content_type, headers, deliver_at
+)
+SELECT r.message_id, r.source, r.source_seq, r.source_index, r.topic, r.type, r.payload, r.payload_bytes, r.content_type,
+       r.headers, r.deliver_at
+FROM OPENJSON(@P1) WITH (
+    i int '$.i', message_id nvarchar(64) '$.v[0]', source nvarchar(max) '$.v[1]', source_seq bigint '$.v[2]',
+    source_index int '$.v[3]', topic nvarchar(max) '$.v[4]', type nvarchar(max) '$.v[5]', payload nvarchar(max) '$.v[6]',
+    payload_bytes varbinary(max) '$.v[7]', content_type nvarchar(max) '$.v[8]', headers nvarchar(max) '$.v[9]',
+    deliver_at datetime2(6) '$.v[10]'
+) AS r
+ORDER BY r.i
+
+-- pending outbox_list
+SELECT TOP (@P7) o.id, o.message_id, o.queued, o.source, o.source_seq, o.source_index, o.topic, o.type,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
+coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.attempts,
+CASE WHEN d.id IS NULL THEN 0 ELSE 1 END AS dead, d.halts, d.reason,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.died_at) AS died_us,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.discarded_at) AS discarded_us,
+(
+    SELECT TOP (1) DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.at) FROM [tenure_outbox_attempts] AS a
+    WHERE a.message = o.id ORDER BY a.number DESC
+) AS tried_us,
+(
+    SELECT TOP (1) a.error FROM [tenure_outbox_attempts] AS a
+    WHERE a.message = o.id AND a.error IS NOT NULL ORDER BY a.number DESC
+) AS last_error
+FROM [tenure_outbox] AS o
+LEFT JOIN [tenure_outbox_dead] AS d ON d.id = o.id
+WHERE o.id < @P1
+  AND (@P2 IS NULL OR o.id = @P2)
+  AND (@P3 IS NULL OR (o.topic = @P3 AND DATALENGTH(o.topic) = DATALENGTH(@P3)))
+  AND (@P4 IS NULL OR (o.source = @P4 AND DATALENGTH(o.source) = DATALENGTH(@P4)))
+  AND (@P5 IS NULL OR (o.type = @P5 AND DATALENGTH(o.type) = DATALENGTH(@P5)))
+  AND (@P6 = 0 OR (o.queued = 0 AND d.id IS NULL))
+ORDER BY o.id DESC
+
+-- pending outbox_list_dead
+SELECT TOP (@P7) o.id, o.message_id, o.queued, o.source, o.source_seq, o.source_index, o.topic, o.type,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
+coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.attempts,
+CASE WHEN d.id IS NULL THEN 0 ELSE 1 END AS dead, d.halts, d.reason,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.died_at) AS died_us,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.discarded_at) AS discarded_us,
+(
+    SELECT TOP (1) DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.at) FROM [tenure_outbox_attempts] AS a
+    WHERE a.message = o.id ORDER BY a.number DESC
+) AS tried_us,
+(
+    SELECT TOP (1) a.error FROM [tenure_outbox_attempts] AS a
+    WHERE a.message = o.id AND a.error IS NOT NULL ORDER BY a.number DESC
+) AS last_error
+FROM [tenure_outbox_dead] AS d
+JOIN [tenure_outbox] AS o ON o.id = d.id
+WHERE d.id < @P1
+  AND (@P2 IS NULL OR o.id = @P2)
+  AND (@P3 IS NULL OR (o.topic = @P3 AND DATALENGTH(o.topic) = DATALENGTH(@P3)))
+  AND (@P4 IS NULL OR (o.source = @P4 AND DATALENGTH(o.source) = DATALENGTH(@P4)))
+  AND (@P5 IS NULL OR (o.type = @P5 AND DATALENGTH(o.type) = DATALENGTH(@P5)))
+  AND CASE WHEN d.discarded_at IS NULL THEN 0 ELSE 1 END = @P6
+ORDER BY d.id DESC
+
+-- pending outbox_list_pending
+SELECT o.id, o.message_id, o.queued, o.source, o.source_seq, o.source_index, o.topic, o.type,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
+coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.attempts,
+CASE WHEN d.id IS NULL THEN 0 ELSE 1 END AS dead, d.halts, d.reason,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.died_at) AS died_us,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.discarded_at) AS discarded_us,
+(
+    SELECT TOP (1) DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.at) FROM [tenure_outbox_attempts] AS a
+    WHERE a.message = o.id ORDER BY a.number DESC
+) AS tried_us,
+(
+    SELECT TOP (1) a.error FROM [tenure_outbox_attempts] AS a
+    WHERE a.message = o.id AND a.error IS NOT NULL ORDER BY a.number DESC
+) AS last_error
+FROM (
+    SELECT TOP (@P7) o.id
+    FROM [tenure_outbox] AS o
+    WHERE o.lane >= 0x
+      AND o.id < @P1
+      AND o.queued = 1
+      AND (@P2 IS NULL OR o.id = @P2)
+      AND (@P3 IS NULL OR (o.topic = @P3 AND DATALENGTH(o.topic) = DATALENGTH(@P3)))
+      AND (@P4 IS NULL OR (o.source = @P4 AND DATALENGTH(o.source) = DATALENGTH(@P4)))
+      AND (@P5 IS NULL OR (o.type = @P5 AND DATALENGTH(o.type) = DATALENGTH(@P5)))
+      AND (@P6 IS NULL OR @P6 IS NOT NULL)
+    ORDER BY o.id DESC
+) AS f
+JOIN [tenure_outbox] AS o ON o.id = f.id
+LEFT JOIN [tenure_outbox_dead] AS d ON d.id = o.id
+ORDER BY o.id DESC
+
+-- pending outbox_load
+SELECT DATALENGTH(u.payload) AS text_size, DATALENGTH(o.payload_bytes) AS bytes_size,
+       CASE WHEN DATALENGTH(u.payload) <= @P2 THEN o.payload END AS payload,
+       CASE WHEN DATALENGTH(o.payload_bytes) <= @P2 THEN o.payload_bytes END AS payload_bytes
+FROM [tenure_outbox] AS o
+CROSS APPLY (SELECT CONVERT(varchar(max), o.payload COLLATE Latin1_General_100_BIN2_UTF8) AS payload) AS u
+WHERE o.id = @P1
+
+-- pending outbox_lock
+SELECT o.id, o.queued, o.attempts, CASE WHEN o.lane IS NULL THEN NULL WHEN o.lane = 0x THEN 0 ELSE 1 END AS ordered
+FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
+INNER LOOP JOIN [tenure_outbox] AS o WITH (UPDLOCK, HOLDLOCK, ROWLOCK) ON o.id = asked.id
+ORDER BY o.id
+
+-- pending outbox_number
+SELECT id FROM [tenure_outbox] WHERE message_id = @P1
+
+-- pending outbox_release
+UPDATE [tenure_outbox] WITH (ROWLOCK) SET queued = 0 WHERE queued = 2 AND id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+
+-- pending outbox_revive
+UPDATE [tenure_outbox] WITH (ROWLOCK) SET queued = 1, next_at = @now, forgiven = attempts WHERE id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+
+-- pending outbox_rows
+SELECT o.id, o.lane, o.queued, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.attempts, o.forgiven, o.message_id,
+CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source,
+o.source_seq, o.source_index,
+CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic,
+CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type,
+CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type,
+CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
+CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape,
+CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload,
+CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes FROM [tenure_outbox] AS o WHERE o.queued = 1 AND o.id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+
+-- pending outbox_savepoint
+IF @@TRANCOUNT > 0 SAVE TRANSACTION tenure_enqueue
+
+-- pending outbox_sources
+SELECT TOP (@P3) o.lane, o.queued, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us
+FROM [tenure_outbox] AS o WITH (INDEX (queue), READPAST, READCOMMITTEDLOCK)
+WHERE o.lane > @B1
+  AND NOT EXISTS (SELECT 1 FROM OPENJSON(@B2) WITH (lane varbinary(500) '$') AS left_out WHERE left_out.lane = o.lane)
+ORDER BY o.lane, o.place_a, o.place_b, o.id
+
+-- pending outbox_undo
+ROLLBACK TRANSACTION tenure_enqueue
+
+-- pending outbox_unordered
+SELECT TOP (@P3) o.id, o.lane, o.queued, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.attempts, o.forgiven, o.message_id,
+CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source,
+o.source_seq, o.source_index,
+CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic,
+CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type,
+CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type,
+CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers,
+DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
+CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape,
+CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload,
+CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes
+FROM [tenure_outbox] AS o WITH (INDEX (queue), READPAST, READCOMMITTEDLOCK)
+WHERE o.lane = 0x
+  AND (o.place_a > @P1 OR (o.place_a = @P1 AND o.place_b = 0 AND o.id > @P2))
+  AND o.place_a <= DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now)
+ORDER BY o.lane, o.place_a, o.place_b, o.id
+
+-- pending outbox_unordered_narrow
+SELECT TOP (@P3) o.place_a AS due_us, o.id
+FROM [tenure_outbox] AS o WITH (INDEX (queue), READPAST, READCOMMITTEDLOCK)
+WHERE o.lane = 0x
+  AND (o.place_a > @P1 OR (o.place_a = @P1 AND o.place_b = 0 AND o.id > @P2))
+  AND o.place_a <= DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now)
+ORDER BY o.lane, o.place_a, o.place_b, o.id
+
+-- pending outbox_unordered_next
+SELECT TOP (@P1) o.place_a AS due_us, o.id
+FROM [tenure_outbox] AS o WITH (INDEX (queue), READPAST, READCOMMITTEDLOCK)
+WHERE o.lane = 0x AND o.place_a > DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now)
+ORDER BY o.lane, o.place_a, o.place_b, o.id
+
+-- pending parked_add
+INSERT INTO [tenure_parked] (subscription, position, stream, version, type, attempts, reason)
+SELECT r.subscription, r.position, r.stream, r.version, r.type, r.attempts, r.reason
+FROM OPENJSON(@P1) WITH (
+    subscription varbinary(200) '$.b[0]', position bigint '$.v[1]', stream varbinary(500) '$.b[2]', version bigint '$.v[3]',
+    type nvarchar(250) '$.v[4]', attempts int '$.v[5]', reason nvarchar(max) '$.v[6]'
+) AS r
+
+-- pending parked_clear
+DELETE FROM [tenure_parked] WITH (ROWLOCK)
+WHERE subscription = @B1 AND position IN (SELECT asked.position FROM OPENJSON(@P2) WITH (position bigint '$') AS asked)
+
+-- pending parked_forget
+DELETE FROM [tenure_parked] WITH (ROWLOCK) WHERE subscription = @B1 AND position > @P2
+
+-- pending parked_list
+SELECT TOP (@P2) position, stream, version, type, attempts, reason, DATEDIFF_BIG(MICROSECOND, '1970-01-01', parked_at) AS parked_us
+FROM [tenure_parked]
+WHERE subscription = @B1
+ORDER BY position
+
+-- pending savepoint
+IF @@TRANCOUNT > 0 SAVE TRANSACTION tenure_append
+
+-- pending savepoint_back
+ROLLBACK TRANSACTION tenure_append
+
+-- pending savepoint_release
+DECLARE @own_nothing bit
+
+-- pending session_uncommitted
+DECLARE @own_nothing bit
+
+-- pending snapshot_load
+SELECT version, type, schema_version, payload, payload_bytes FROM [tenure_snapshots] WHERE stream = @B1
+
+-- pending snapshot_save
+INSERT INTO [tenure_snapshots] (stream, version, type, schema_version, payload, payload_bytes, taken_at)
+SELECT @B1, @P2, @P3, @P4, @P5, @B6, @now
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_snapshots] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE stream = @B1);
+UPDATE [tenure_snapshots] WITH (ROWLOCK)
+SET version = @P2, type = @P3, schema_version = @P4, payload = @P5, payload_bytes = @B6, taken_at = @now
+WHERE stream = @B1 AND version <= @P2
+
+-- pending stats_dead
+SELECT coalesce(sum(CASE WHEN d.discarded_at IS NULL THEN 1 ELSE 0 END), 0) AS dead,
+       coalesce(sum(CASE WHEN d.discarded_at IS NULL THEN 0 ELSE 1 END), 0) AS discarded,
+       count(DISTINCT CASE WHEN d.discarded_at IS NULL AND d.halts = 1 THEN o.lane END) AS halted
+FROM [tenure_outbox_dead] AS d
+LEFT JOIN [tenure_outbox] AS o ON o.id = d.id AND d.halts = 1
+
+-- pending stats_total
+SELECT (SELECT COUNT_BIG(*) FROM (SELECT TOP (@P1) 1 AS one FROM [tenure_outbox]) AS few) AS few,
+       (SELECT coalesce(max(id) - min(id) + 1, 0) FROM [tenure_outbox]) AS span
+
+-- pending stream_first
+INSERT INTO [tenure_streams] (stream, version)
+SELECT @B1, @P2
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_streams] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE stream = @B1);
+IF ROWCOUNT_BIG() = 0
+BEGIN
+    SELECT 1 AS tenure_duplicate;
+    RETURN;
+END
+
+-- pending stream_move
+UPDATE [tenure_streams] WITH (ROWLOCK) SET version = version + @P3 WHERE stream = @B1 AND version = @P2
+
+-- pending stream_raise
+INSERT INTO [tenure_streams] (stream, version)
+SELECT @B1, 0
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_streams] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE stream = @B1);
+UPDATE [tenure_streams] WITH (ROWLOCK) SET version = version + @P2 WHERE stream = @B1
+
+-- pending stream_version
+SELECT version FROM [tenure_streams] WITH (REPEATABLEREAD, ROWLOCK) WHERE stream = @B1
+
+-- pending sweep_inbox
+WITH oldest AS (
+    SELECT TOP (@P2) consumer, message_id FROM [tenure_inbox] WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+    WHERE accepted_at <= DATEADD(MICROSECOND, -CAST(@P1 % 60000000 AS int), DATEADD(MINUTE, -CAST(@P1 / 60000000 AS int), @now))
+    ORDER BY accepted_at
+)
+DELETE FROM oldest
+
+-- pending sweep_look
+SELECT TOP (@P2) o.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
+       CASE WHEN o.queued = 0 THEN DATEDIFF_BIG(
+           MICROSECOND, '1970-01-01',
+           coalesce(
+               d.discarded_at, d.died_at,
+               (
+                   SELECT TOP (1) CASE WHEN a.outcome = N'success' THEN a.at END FROM [tenure_outbox_attempts] AS a
+                   WHERE a.message = o.id ORDER BY a.number DESC
+               )
+           )
+       ) END AS finished_us,
+       CASE WHEN d.id IS NULL THEN 0 ELSE 1 END AS dead, CASE WHEN d.discarded_at IS NULL THEN 0 ELSE 1 END AS discarded
+FROM [tenure_outbox] AS o
+LEFT JOIN [tenure_outbox_dead] AS d ON d.id = o.id
+WHERE o.id > @P1
+ORDER BY o.id
+
+-- rollback
+IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION
+
+-- schema_read
+SELECT coalesce(max(version), 0) AS version FROM [tenure_schema]
+
+-- schema_write
+INSERT INTO [tenure_schema] (version, description, applied_at) VALUES (@P1, @P2, SYSUTCDATETIME())
+
+-- tables_there
+SELECT t.name AS name
+FROM sys.tables AS t
+WHERE t.schema_id = SCHEMA_ID(coalesce(@P2, SCHEMA_NAME()))
+  AND t.name COLLATE Latin1_General_100_BIN2 IN (
+      SELECT asked.name COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@P1) WITH (name nvarchar(128) '$') AS asked
+  )
