@@ -34,6 +34,8 @@ pub struct Answer {
     pub rows: Vec<Row>,
     /// How many rows it inserted, deleted, or found to update, whether or not they changed by it.
     pub changed: u64,
+    /// The number that the first row was given that it inserted, where the driver tells: see [`Driver::tells_given`].
+    pub given: Option<i64>,
 }
 
 /// Where statements are run, one after another: on a connection of ours, or in a transaction of the user's own.
@@ -99,6 +101,11 @@ pub trait Driver: Send + Sync + fmt::Debug {
 
     /// What the store can do here.
     fn capabilities(&self) -> Capabilities;
+
+    /// Whether [`Answer::given`] is told: then the position of a single event need not be asked for.
+    fn tells_given(&self) -> bool {
+        false
+    }
 
     /// Why positions may not rise in time here, if so: several servers that are written to at once, each with a counter of
     /// its own. There are no events on such a server.
