@@ -145,7 +145,7 @@ impl Shared {
         };
         if !append.events.is_empty() {
             // After the stream's row, for which it may have to wait: nobody is held up meanwhile.
-            calls.extend(unit.shows(self, append.stream.as_str(), base.plus(append.events.len())));
+            calls.extend(unit.shows(self));
         }
         calls.extend(self.writing(append, base, dispatches, now));
         let placed = self.places(append, &calls);

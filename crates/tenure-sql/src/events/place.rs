@@ -4,7 +4,6 @@
 //! savepoint stands before it.
 
 use tenure_core::StoreError;
-use tenure_core::event::Version;
 
 use crate::driver::{Answer, Call, Lent, Session, Turn};
 use crate::fault::{Fault, FaultKind};
@@ -68,11 +67,12 @@ impl Unit<'_> {
     }
 
     /// The statements that show readers that this transaction is about to take positions. The user's may last, append more
-    /// than once, and have an old snapshot; ours does none of that.
-    pub(super) fn shows<'c>(&self, shared: &'c Shared, stream: &str, version: Version) -> Vec<Call<'c>> {
+    /// than once, and have an old snapshot; ours does none of that. Ours stands right behind the statement that moves the
+    /// stream, and fails if that has found nothing to move.
+    pub(super) fn shows<'c>(&self, shared: &'c Shared) -> Vec<Call<'c>> {
         let texts = &shared.statements;
         match self {
-            Self::Own(_) => vec![Call::new(&texts.slot_own, vec![stream.into(), version.0.into()])],
+            Self::Own(_) => vec![Call::new(&texts.slot_own, [])],
             Self::Joined(_) => {
                 let place = || vec![Value::from(SLOTS_JOINED + fastrand::i64(0..SLOT_STARTS))];
                 vec![
