@@ -96,7 +96,7 @@ mod tests {
             let count = |batch: Value| if let Value::Rows(rows) = batch { rows.len() } else { 0 };
             batches(rows).into_iter().map(count).collect()
         };
-        assert_eq!(sizes(vec![]), []);
+        assert!(sizes(vec![]).is_empty());
         assert_eq!(sizes(vec![1; 2001]), [1000, 1000, 1]);
         assert_eq!(
             sizes(vec![INSERT_BYTES + 1, 1, INSERT_BYTES - 1, 1]),
