@@ -1,5 +1,5 @@
--- Takes that row, before the first position is taken: from now on, until the transaction ends, readers see that. Where none
--- was found, waits for the one at the place, and leaves its floor, which is as true and only lower.
+-- Takes that row, as slot_own does it. Where none was found, waits for the one at the place, and leaves its floor, which is
+-- as true and only lower.
 -- $1 the place
 UPDATE {append_slots}
 SET uses = uses + 1,

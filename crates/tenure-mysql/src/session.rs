@@ -285,7 +285,9 @@ pub(crate) async fn gather(
                 rows.push(rows::row(&row, names));
             }
             Either::Left(done) => {
-                answers.push(Answer { rows: std::mem::take(&mut rows), changed: done.rows_affected() });
+                let given = i64::try_from(done.last_insert_id()).ok().filter(|given| *given > 0);
+                let rows = std::mem::take(&mut rows);
+                answers.push(Answer { rows, changed: done.rows_affected(), given });
                 names = None;
             }
         }

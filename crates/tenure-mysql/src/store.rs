@@ -157,6 +157,10 @@ impl Driver for MySqlDriver {
         self.capabilities.clone()
     }
 
+    fn tells_given(&self) -> bool {
+        true
+    }
+
     fn several_counters(&self) -> Option<&str> {
         self.several_counters
     }

@@ -36,6 +36,8 @@ pub struct Answer {
     pub rows: Vec<Row>,
     /// How many rows it inserted, deleted, or found to update, whether or not they changed by it.
     pub changed: u64,
+    /// The number that the first row was given that it inserted, where the driver tells: see [`Driver::tells_given`].
+    pub given: Option<i64>,
 }
 
 /// Where statements are run, one after another: on a connection of ours, or in a transaction of the user's own.
@@ -129,6 +131,11 @@ pub trait Driver: Send + Sync + fmt::Debug {
         }
         let answers = session.run_all(&calls).await?;
         Ok(answers.into_iter().flat_map(|answer| answer.rows).collect())
+    }
+
+    /// Whether [`Answer::given`] is told: then the position of a single event need not be asked for.
+    fn tells_given(&self) -> bool {
+        false
     }
 
     /// Why positions may not rise in time here, if so: several servers that are written to at once, each with a counter of

@@ -27,8 +27,9 @@ CREATE TABLE IF NOT EXISTS {events} (
     UNIQUE KEY any_id (any_id)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE /*!80000 utf8mb4_0900_bin */ /*M! utf8mb4_nopad_bin */;
 
--- What transactions that append hold, one row each at least, until they end. uses counts how often a row was taken: while
--- it is taken, others see another number than is committed. No position of its holder is at or below floor.
+-- What transactions that append hold, until they end: the first 128 by the number of their connection, the others one by
+-- one. uses counts how often a row was taken: while it is taken, another number stands there than is committed. No position
+-- of its holder is at or below floor.
 CREATE TABLE IF NOT EXISTS {append_slots} (
     slot     int PRIMARY KEY,
     uses     bigint NOT NULL,

@@ -237,30 +237,38 @@ async fn s31_a_session_that_is_killed_lets_readers_pass(sandbox: &Sandbox) {
     panic!("the transaction was never ended");
 }
 
+/// A user's transaction takes a slot that is free, however few are, and waits only when there is none; our own appends have
+/// slots of their own.
 async fn writers_wait_for_each_other_only_when_every_slot_is_taken(sandbox: &Sandbox) {
-    let (store, mut user) = (sandbox.store().await, sandbox.user().await);
+    let (store, mut holder) = (sandbox.store().await, sandbox.user().await);
     let (sql, slots) = (store.sql(), sandbox.table("append_slots"));
-    execute(&mut user, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED").await;
-    execute(&mut user, &format!("BEGIN; SELECT * FROM {slots} WHERE slot < 255 FOR UPDATE")).await;
-    for _ in 0..3 {
-        appended(append(sql, &one("a", Expected::NONE)).await);
-        execute(&mut sandbox.user().await, &format!("DELETE FROM {}", sandbox.table("streams"))).await;
-        execute(&mut sandbox.user().await, &format!("DELETE FROM {}", sandbox.table("events"))).await;
-        // The connection that took the last one does not take it again: another one.
-        execute(&mut sandbox.user().await, &format!("UPDATE {slots} SET holder = 0 WHERE slot = 255")).await;
-    }
-    execute(&mut user, &format!("SELECT * FROM {slots} FOR UPDATE")).await;
+    execute(&mut holder, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED").await;
+    execute(&mut holder, &format!("BEGIN; SELECT * FROM {slots} WHERE slot BETWEEN 128 AND 254 FOR UPDATE"))
+        .await;
+    let mut user = sandbox.user().await;
+    execute(&mut user, "BEGIN").await;
+    appended(store.events().append_in(&mut user, &one("a", Expected::NONE)).await.unwrap());
+    execute(&mut user, "COMMIT").await;
+    execute(&mut holder, &format!("SELECT * FROM {slots} WHERE slot >= 128 FOR UPDATE")).await;
+    appended(append(sql, &one("b", Expected::NONE)).await);
+    let mut user = sandbox.user().await;
     let waiting = tokio::spawn({
-        let sql = sql.clone();
-        async move { sql.append(&one("b", Expected::NONE), &Limits::default()).await }
+        let events = store.events();
+        async move {
+            execute(&mut user, "BEGIN").await;
+            let answer = events.append_in(&mut user, &one("c", Expected::NONE)).await;
+            execute(&mut user, "COMMIT").await;
+            answer
+        }
     });
     // passes time: enough for one that does not wait
     tokio::time::sleep(Duration::from_millis(250)).await;
     assert!(!waiting.is_finished());
-    execute(&mut user, "ROLLBACK").await;
+    execute(&mut holder, "ROLLBACK").await;
     appended(waiting.await.unwrap().unwrap());
-    execute(&mut user, &format!("BEGIN; SELECT * FROM {slots} FOR UPDATE")).await;
-    let error = sql.append(&one("c", Expected::NONE), &Limits::default()).await.unwrap_err();
+    assert_eq!(read(sql).await.0, 3);
+    execute(&mut holder, &format!("BEGIN; SELECT * FROM {slots} FOR UPDATE")).await;
+    let error = sql.append(&one("d", Expected::NONE), &Limits::default()).await.unwrap_err();
     assert!(matches!(error, AppendError::Store(StoreError::Busy { .. })), "{error}");
 }
 

@@ -32,10 +32,6 @@ use crate::store::Shared;
 use crate::value::Value;
 use crate::work::TRIES;
 
-/// The search for a slot begins at one of so many places by chance. Fewer than there are slots: those who look read only
-/// what was ever taken.
-const SLOT_STARTS: i64 = 16;
-
 /// What came of one attempt.
 enum Attempt {
     Done(Appended),
@@ -130,7 +126,8 @@ impl Shared {
         now: Option<StoreTime>,
     ) -> Result<Option<Written>, Fault> {
         let mut calls = unit.beginning(self);
-        calls.extend(self.moving(append));
+        // In a transaction of our own, the slot's statement fails if the stream was not moved.
+        calls.extend(self.moving(append, matches!(unit, Unit::Own(_))));
         let known = match append.expected {
             Expected::Exact(version) if !append.events.is_empty() => Some(version),
             _ => None,
@@ -146,16 +143,20 @@ impl Shared {
                 }
             }
         };
+        if !append.events.is_empty() {
+            // After the stream's row, for which it may have to wait: nobody is held up meanwhile.
+            calls.extend(unit.shows(self, append.stream.as_str(), base.plus(append.events.len())));
+        }
         calls.extend(self.writing(append, base, dispatches, now));
+        let placed = self.places(append, &calls);
         calls.push(unit.end(self));
         let mut answers = unit.run_all(&calls).await?;
-        // The one before the end tells where the events were placed.
-        let placed = (!append.events.is_empty()).then(|| answers.drain(..).rev().nth(1)).flatten();
+        let placed = placed.filter(|at| *at < answers.len()).map(|at| answers.swap_remove(at));
         Ok(Some(Written { base, placed }))
     }
 
     /// The statements that move the stream, if there are events, or look at it.
-    fn moving(&self, append: &Append) -> Vec<Call<'_>> {
+    fn moving(&self, append: &Append, own: bool) -> Vec<Call<'_>> {
         let texts = &self.statements;
         let stream = || Value::from(append.stream.as_str());
         let count = i64::try_from(append.events.len()).unwrap_or(i64::MAX);
@@ -166,10 +167,10 @@ impl Shared {
                 vec![Call::new(&texts.stream_raise, vec![stream(), count.into()]), version()]
             }
             Expected::NONE => vec![Call::new(&texts.stream_first, vec![stream(), count.into()])],
-            Expected::Exact(Version(expected)) => vec![
-                Call::new(&texts.stream_move, vec![stream(), expected.into(), count.into()]),
-                Call::new(&texts.must_have_met, []),
-            ],
+            Expected::Exact(Version(expected)) => {
+                let moves = Call::new(&texts.stream_move, vec![stream(), expected.into(), count.into()]);
+                if own { vec![moves] } else { vec![moves, Call::new(&texts.must_have_met, [])] }
+            }
         }
     }
 
@@ -182,7 +183,15 @@ impl Shared {
         }
     }
 
-    /// The statements that write everything, the stream's row apart; with events, the last one asks where they were placed.
+    /// Which of the calls tells where the events were placed: the last one asks, or the one that inserts a single event is
+    /// told.
+    fn places(&self, append: &Append, calls: &[Call<'_>]) -> Option<usize> {
+        let is = |text: &str| calls.iter().rposition(|call| call.sql == text);
+        let asked = is(&self.statements.events_placed);
+        asked.or_else(|| is(&self.statements.events_add)).filter(|_| !append.events.is_empty())
+    }
+
+    /// The statements that write everything, the rows of stream and slot apart.
     fn writing(
         &self,
         append: &Append,
@@ -192,22 +201,12 @@ impl Shared {
     ) -> Vec<Call<'_>> {
         let texts = &self.statements;
         let mut calls = Vec::new();
-        if !append.events.is_empty() {
-            let start = || vec![Value::from(fastrand::i64(0..SLOT_STARTS))];
-            // After the stream's row, for which it may have to wait: nobody is held up meanwhile.
-            calls.push(Call::new(&texts.slot_none, []));
-            calls.push(Call::new(&texts.slot_find, start()));
-            calls.push(Call::new(&texts.slot_take, start()));
-            calls.extend(
-                content::events(append, base)
-                    .into_iter()
-                    .map(|rows| Call::new(&texts.events_add, vec![rows])),
-            );
-        }
+        let rows = content::events(append, base).into_iter();
+        calls.extend(rows.map(|rows| Call::new(&texts.events_add, vec![rows])));
         let rows = content::dispatches(dispatches, now).into_iter();
         calls.extend(rows.map(|rows| Call::new(&texts.dispatch_add, vec![rows])));
         calls.extend(append.mark.as_ref().map(|mark| Call::new(&texts.mark_add, content::mark(mark))));
-        if !append.events.is_empty() {
+        if append.events.len() > 1 || (!append.events.is_empty() && !self.driver.tells_given()) {
             let last = base.plus(append.events.len());
             let params = vec![append.stream.as_str().into(), base.plus(1).0.into(), last.0.into()];
             calls.push(Call::new(&texts.events_placed, params));
@@ -218,6 +217,7 @@ impl Shared {
     fn appended(&self, append: &Append, written: &Written) -> Result<Appended, StoreError> {
         let position = match &written.placed {
             None => None,
+            Some(Answer { given: Some(given), .. }) if append.events.len() == 1 => Some(Position(*given)),
             Some(answer) => {
                 let row = self.only(&answer.rows)?;
                 Some(Position(self.reader().need(row.number("last"), "position")?))

@@ -3,10 +3,11 @@
 //! Positions are given out by one counter while transactions run, and events appear when they commit: an event may appear
 //! below one that was read. So a reader goes only as far as it can prove that nothing is still to come.
 //!
-//! **A writer**, before it takes its first position, takes a row of `append_slots` that nobody holds, counts its `uses` up, and
-//! writes its `floor` there: the highest committed position. The counter only rises, so all its positions are above the
-//! floor. The row is its own until the transaction ends, prepared or not. It writes nothing further: what is committed of the
-//! row in the end is of no interest to anyone, only that it is *not yet* committed.
+//! **A writer**, before it takes its first position, takes a row of `append_slots`: it counts its `uses` up, and writes its
+//! `floor` there, the highest committed position. The counter only rises, so all its positions are above the floor. The row is
+//! its own until the transaction ends, prepared or not. What is committed of the row in the end is of no interest to anyone,
+//! only that it is *not yet* committed. (An append of ours takes the row of its connection, and may share it with one of
+//! another: it is over in a moment. A user's transaction may last: it takes one that nobody holds.)
 //!
 //! **A reader** asks four things, in this order:
 //!
@@ -26,7 +27,9 @@
 //!
 //! There is no fourth case. (1) must come first and (4) last; (2) and (3) may be asked in any order. No lock is asked for: a
 //! reader holds up nobody, is held up by nobody, and need not remember anything. A transaction that has not appended holds
-//! no row, however old it is.
+//! no row, however old it is. Of snapshots the proof needs no more than this: what has ended before one is taken is in it, and what
+//! is open all the while is not. (MariaDB takes them while others commit, and one that commits meanwhile may be missing from
+//! a snapshot that has a later one.)
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -4,12 +4,19 @@
 //! savepoint stands before it.
 
 use tenure_core::StoreError;
+use tenure_core::event::Version;
 
 use crate::driver::{Answer, Call, Lent, Session, Turn};
 use crate::fault::{Fault, FaultKind};
 use crate::row::Row;
 use crate::store::Shared;
 use crate::value::Value;
+
+/// The first of the slots that users' transactions take; those before are for connections of ours.
+const SLOTS_JOINED: i64 = 128;
+/// The search for one begins at one of so many places by chance. Fewer than there are: readers look only at what was ever
+/// taken.
+const SLOT_STARTS: i64 = 16;
 
 /// Where something is done.
 pub(super) enum Place<'s> {
@@ -57,6 +64,23 @@ impl Unit<'_> {
         match self {
             Self::Own(_) => vec![Call::new(&texts.begin, [])],
             Self::Joined(_) => vec![Call::new(&texts.savepoint, []), Call::new(&texts.savepoint_back, [])],
+        }
+    }
+
+    /// The statements that show readers that this transaction is about to take positions. The user's may last, append more
+    /// than once, and have an old snapshot; ours does none of that.
+    pub(super) fn shows<'c>(&self, shared: &'c Shared, stream: &str, version: Version) -> Vec<Call<'c>> {
+        let texts = &shared.statements;
+        match self {
+            Self::Own(_) => vec![Call::new(&texts.slot_own, vec![stream.into(), version.0.into()])],
+            Self::Joined(_) => {
+                let place = || vec![Value::from(SLOTS_JOINED + fastrand::i64(0..SLOT_STARTS))];
+                vec![
+                    Call::new(&texts.slot_none, []),
+                    Call::new(&texts.slot_find, place()),
+                    Call::new(&texts.slot_take, place()),
+                ]
+            }
         }
     }
 
