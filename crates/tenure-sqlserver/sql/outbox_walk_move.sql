@@ -1,0 +1,1 @@
+SET @walk_lane = @walk_next

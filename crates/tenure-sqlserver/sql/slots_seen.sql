@@ -1,0 +1,17 @@
+-- The same rows as they stand there, committed or not. Read third; and what follows from the three, for events_all: nothing can
+-- appear up to there any more.
+DECLARE @all_seen TABLE (
+    slot int NOT NULL PRIMARY KEY, uses bigint NOT NULL, floor bigint NOT NULL, holder bigint NOT NULL, lasts_us bigint NOT NULL
+);
+INSERT INTO @all_seen (slot, uses, floor, holder, lasts_us)
+SELECT slot, uses, floor, holder, DATEDIFF_BIG(MICROSECOND, taken_at, SYSUTCDATETIME())
+FROM {append_slots} WITH (READUNCOMMITTED)
+WHERE uses > 0;
+DECLARE @all_horizon bigint = (
+    SELECT min(seen.floor) FROM @all_seen AS seen
+    WHERE NOT EXISTS (
+        SELECT 1 FROM @all_settled AS settled WHERE settled.slot = seen.slot AND settled.uses = seen.uses
+    )
+);
+SET @all_horizon = CASE WHEN @all_horizon < @all_top THEN @all_horizon ELSE @all_top END;
+SELECT slot, uses, floor, holder, lasts_us FROM @all_seen
