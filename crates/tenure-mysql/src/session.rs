@@ -19,7 +19,7 @@ use crate::literal::{bound, written};
 use crate::rows;
 
 /// A value above this is bound and not written into the text, which would double it.
-const WRITTEN_MAX_BYTES: usize = 256 * 1024;
+pub(crate) const WRITTEN_MAX_BYTES: usize = 256 * 1024;
 
 /// A connection with a runtime of its own.
 #[derive(Debug)]
@@ -111,7 +111,6 @@ impl Session for Link {
     }
 
     async fn run_all(&mut self, calls: &[Call<'_>]) -> Result<Vec<Answer>, Fault> {
-        let size = |call: &Call<'_>| call.params.iter().map(tenure_sql::Value::size).sum::<usize>();
         let mut answers = Vec::with_capacity(calls.len());
         let mut text = String::new();
         for call in calls {
@@ -159,6 +158,11 @@ pub(crate) async fn gather(
         }
     }
     Ok(answers)
+}
+
+/// How many bytes the values of a statement hold, about.
+pub(crate) fn size(call: &Call<'_>) -> usize {
+    call.params.iter().map(tenure_sql::Value::size).sum()
 }
 
 pub(crate) fn last(answers: Vec<Answer>) -> Answer {
