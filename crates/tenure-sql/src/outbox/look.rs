@@ -5,7 +5,7 @@
 
 use tenure_core::StoreError;
 use tenure_core::outbox::{Body, Found};
-use tenure_core::outbox::{LaneLook, Limits, Loaded, Look, Page, Place, RowId, Sequence, Stored};
+use tenure_core::outbox::{LaneLook, Limits, Loaded, Look, Page, Place, Sequence, Stored};
 use tenure_core::time::StoreTime;
 
 use super::cells::{Cells, stored};
