@@ -18,14 +18,13 @@ impl Session for Joined<'_> {
     /// to call has them written into it: a statement that is prepared for one call alone is closed after it, which is not
     /// answered, and the next question waits 40 ms behind it until the server's system says that it has come.
     async fn run(&mut self, call: &Call<'_>) -> Result<Answer, Fault> {
-        let varies =
-            |value: &Value| matches!(value, Value::List(_) | Value::Rows(_) | Value::Branches { .. });
-        if call.params.is_empty() || (call.params.iter().any(varies) && fits_in_a_text(call)) {
+        // What has nothing to bind goes as it is: some statements cannot be prepared.
+        let varies = call.params.iter().any(varies);
+        if call.params.is_empty() || (varies && fits_in_a_text(call)) {
             return run_text(self.0, written(call)?).await.map(last);
         }
         let (text, arguments) = bound(call)?;
-        let query = sqlx::query_with(AssertSqlSafe(text), arguments);
-        let query = query.persistent(!call.params.iter().any(varies));
+        let query = sqlx::query_with(AssertSqlSafe(text), arguments).persistent(!varies);
         gather(self.0.fetch_many(query)).await.map(last)
     }
 
@@ -39,5 +38,15 @@ impl Session for Joined<'_> {
             }
         }
         all_of(calls, answers)
+    }
+}
+
+/// Whether the text depends on how many values there are. One row is what is mostly inserted, and worth preparing.
+fn varies(value: &Value) -> bool {
+    match value {
+        Value::Rows(rows) => rows.len() > 1,
+        Value::List(list) => list.len() > 1,
+        Value::Branches { .. } => true,
+        _ => false,
     }
 }

@@ -295,6 +295,11 @@ pub(crate) async fn gather(
     Ok(answers)
 }
 
+/// How many bytes the values of a statement hold, about.
+pub(crate) fn size(call: &Call<'_>) -> usize {
+    call.params.iter().map(tenure_sql::Value::size).sum()
+}
+
 pub(crate) fn last(answers: Vec<Answer>) -> Answer {
     answers.into_iter().next_back().unwrap_or_default()
 }

@@ -130,8 +130,10 @@ fn a_measurement_that_is_ended_leaves_nothing_behind(store: &Store) {
     let pid = Pid::from_raw(i32::try_from(bench.id()).unwrap());
     let line = std::fs::read_to_string(format!("/proc/{}/cmdline", children(pid)[0])).unwrap();
     let schema = line.split('\0').find(|part| part.starts_with("tenure_bench_")).unwrap().to_owned();
-    let schemas =
-        || store.count(&format!("select count(*) from pg_namespace where nspname = '{schema}'")).unwrap();
+    let schemas = || {
+        let list = "select count(*) from information_schema.schemata where schema_name";
+        store.count(&format!("{list} = '{schema}'")).unwrap()
+    };
     assert_eq!(schemas(), 1);
     signal(pid, Signal::SIGTERM);
     let status = wait_for("its end", || bench.try_wait().unwrap());

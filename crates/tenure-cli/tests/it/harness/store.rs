@@ -108,8 +108,10 @@ impl Store {
             Kind::MariaDb | Kind::MySql => {
                 let mut url = url::Url::parse(&self.url).unwrap();
                 let (user, database) = (self.known_name().to_owned(), url.path().trim_start_matches('/'));
+                // A measurement makes a database of its own.
                 self.execute(&format!(
-                    "create user if not exists '{user}'@'%' identified by ''; grant all on {database}.* to '{user}'@'%'"
+                    "create user if not exists '{user}'@'%' identified by ''; grant all on {database}.* to '{user}'@'%'; \
+                     grant all on `tenure\\_bench\\_%`.* to '{user}'@'%'"
                 ));
                 url.set_username(&user).unwrap();
                 url.set_password(None).unwrap();
