@@ -1,14 +1,18 @@
 //! Several statements as one text, with one list of parameters, such that it is certain which answer is whose.
 //!
 //! A statement says `@P1`, `@P2` … for its parameters as they are; `@B1` for the same parameter as bytes (a text as its UTF-8);
-//! `@now` for the server's clock, read once when the statement is about to begin; and `@own_…` for a variable of its own.
+//! `@now` for the server's clock, read once when the statement is about to begin; `@before` for how many rows the statement before
+//! it concerned; and `@own_…` for a variable of its own. Any other variable is one of the whole text, for statements that always
+//! stand in one.
 //!
 //! ```text
 //!   DECLARE @now1 datetime2(6) = SYSUTCDATETIME();
 //!   UPDATE … WHERE name = @P1 AND expires_at > @now1;
-//!   SELECT 1 AS tenure_statement, ROWCOUNT_BIG() AS tenure_changed;
+//!   DECLARE @changed1 bigint = ROWCOUNT_BIG();
+//!   SELECT 1 AS tenure_statement, @changed1 AS tenure_changed;
 //!   SELECT … WHERE name = @P2;
-//!   SELECT 2 AS tenure_statement, ROWCOUNT_BIG() AS tenure_changed;
+//!   DECLARE @changed2 bigint = ROWCOUNT_BIG();
+//!   SELECT 2 AS tenure_statement, @changed2 AS tenure_changed;
 //! ```
 //!
 //! The driver shows rows and the beginnings of result sets, and not where a statement ends. So each statement is followed by a
@@ -35,12 +39,17 @@ pub(crate) const ENDED: [&str; 2] = ["tenure_statement", "tenure_changed"];
 /// The column of the row by which a statement says that its value is there already.
 pub(crate) const DUPLICATE: &str = "tenure_duplicate";
 
+/// The column of the row by which a statement says that the one before it has not found what it had to find.
+pub(crate) const UNMET: &str = "tenure_unmet";
+
 /// A text of several statements with its parameters.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) text: String,
     pub(crate) parameters: Vec<ColumnData<'static>>,
     pub(crate) statements: usize,
+    /// Where the parameter stands that says how many rows the last statement of the text before concerned.
+    before: Option<usize>,
 }
 
 impl Batch {
@@ -55,6 +64,13 @@ impl Batch {
     pub(crate) fn has_room(&self, call: &Call<'_>) -> bool {
         // Each may stand there as it is and as bytes.
         self.parameters.len() + 2 * call.params.len() <= PARAMETERS_MAX
+    }
+
+    /// Fills in how many rows the last statement of the text before concerned, where anyone asks.
+    pub(crate) fn follows(&mut self, changed: u64) {
+        if let Some(place) = self.before.and_then(|place| self.parameters.get_mut(place)) {
+            *place = ColumnData::I64(Some(i64::try_from(changed).unwrap_or(i64::MAX)));
+        }
     }
 
     /// Adds a statement.
@@ -75,7 +91,22 @@ impl Batch {
                 Piece::Own(name) => {
                     let _ = write!(self.text, "@{name}_{number}");
                 }
+                Piece::Before if number > 1 => {
+                    let _ = write!(self.text, "@changed{}", number - 1);
+                }
+                Piece::Before => {
+                    let at = *self.before.get_or_insert(self.parameters.len());
+                    if at == self.parameters.len() {
+                        self.parameters.push(ColumnData::I64(Some(0)));
+                    }
+                    let _ = write!(self.text, "@P{}", at + 1);
+                }
                 Piece::Plain(at) | Piece::Bytes(at) => {
+                    if let Value::Branches { one, each } = parameter(call, at)? {
+                        self.parameters.push(text(&rows(each)));
+                        self.text.push_str(&branches(one, each, self.parameters.len())?);
+                        continue;
+                    }
                     let place = match known.iter().find(|(known, _)| *known == piece) {
                         Some((_, place)) => *place,
                         None => {
@@ -91,7 +122,8 @@ impl Batch {
             }
         }
         let [statement, changed] = ENDED;
-        let _ = writeln!(self.text, ";\nSELECT {number} AS {statement}, ROWCOUNT_BIG() AS {changed};");
+        let _ = writeln!(self.text, ";\nDECLARE @changed{number} bigint = ROWCOUNT_BIG();");
+        let _ = writeln!(self.text, "SELECT {number} AS {statement}, @changed{number} AS {changed};");
         Ok(())
     }
 }
@@ -106,6 +138,8 @@ pub(crate) enum Piece<'a> {
     Bytes(usize),
     /// `@now`
     Now,
+    /// `@before`
+    Before,
     /// `@own_x`, which is a variable of the whole text and so has the statement's number in it.
     Own(&'a str),
 }
@@ -138,8 +172,10 @@ pub(crate) fn pieces(sql: &str) -> Vec<Piece<'_>> {
 
 /// What a word behind an `@` stands for, if it is one of ours. `@@ROWCOUNT` is none: its second `@` belongs to the word.
 fn marked(word: &str) -> Option<Piece<'_>> {
-    if word == "now" {
-        return Some(Piece::Now);
+    match word {
+        "now" => return Some(Piece::Now),
+        "before" => return Some(Piece::Before),
+        _ => {}
     }
     if word.starts_with("own_") {
         return Some(Piece::Own(word));
@@ -179,7 +215,7 @@ fn as_it_is(value: &Value) -> ColumnData<'static> {
         Value::Bytes(bytes) => ColumnData::Binary(Some(bytes.clone().into())),
         Value::Time(at) => ColumnData::String(Some(moment(*at).into())),
         Value::List(list) => text(&Json::Array(list.iter().map(cell).collect())),
-        Value::Rows(table) => text(&rows(table)),
+        Value::Rows(table) | Value::Branches { each: table, .. } => text(&rows(table)),
     }
 }
 
@@ -190,11 +226,50 @@ fn as_bytes(value: &Value) -> Result<ColumnData<'static>, Fault> {
         Value::Text(text) => ColumnData::Binary(Some(text.clone().into_bytes().into())),
         Value::Bytes(bytes) => ColumnData::Binary(Some(bytes.clone().into())),
         Value::List(list) => text(&Json::Array(list.iter().map(cell_as_bytes).collect())),
-        Value::Rows(table) => text(&rows(table)),
+        Value::Rows(table) | Value::Branches { each: table, .. } => text(&rows(table)),
         Value::Int(_) | Value::Time(_) => {
             return Err(Fault::new(FaultKind::Other, "a number or a moment has no bytes"));
         }
     })
+}
+
+/// One question for each of several lists of parameters: they are the rows of the parameter that stands at this place, and each
+/// is asked with the columns of its row.
+fn branches(one: &str, each: &[Vec<Value>], place: usize) -> Result<String, Fault> {
+    let first = each.first().map(Vec::as_slice).unwrap_or_default();
+    let (mut asked, mut columns): (String, Vec<String>) = Default::default();
+    for piece in pieces(one) {
+        let (at, column, kind) = match piece {
+            Piece::Text(text) => {
+                asked.push_str(text);
+                continue;
+            }
+            Piece::Plain(at) => match first.get(at) {
+                Some(Value::Int(_)) => (at, format!("v{at} bigint '$.v[{at}]'"), 'v'),
+                _ => return Err(odd_branch(at)),
+            },
+            Piece::Bytes(at) => match first.get(at) {
+                Some(Value::Bytes(_)) => (at, format!("b{at} varbinary(8000) '$.v[{at}]'"), 'b'),
+                Some(Value::Text(_)) => (at, format!("b{at} varbinary(8000) '$.b[{at}]'"), 'b'),
+                _ => return Err(odd_branch(at)),
+            },
+            Piece::Now | Piece::Before | Piece::Own(_) => {
+                return Err(Fault::new(FaultKind::Other, "a branch has parameters and no variables"));
+            }
+        };
+        let _ = write!(asked, "branch.{kind}{at}");
+        if !columns.contains(&column) {
+            columns.push(column);
+        }
+    }
+    let columns = columns.join(", ");
+    Ok(format!(
+        "SELECT one.* FROM OPENJSON(@P{place}) WITH ({columns}) AS branch\nCROSS APPLY (\n{asked}\n) AS one"
+    ))
+}
+
+fn odd_branch(at: usize) -> Fault {
+    Fault::new(FaultKind::Other, format!("parameter {} of a branch is neither a number nor bytes", at + 1))
 }
 
 fn text(json: &Json) -> ColumnData<'static> {
@@ -220,7 +295,7 @@ fn cell(value: &Value) -> Json {
         Value::Bytes(bytes) => json!(STANDARD.encode(bytes)),
         Value::Time(at) => json!(moment(*at)),
         // Lists within lists are not asked for.
-        Value::Null | Value::List(_) | Value::Rows(_) => Json::Null,
+        Value::Null | Value::List(_) | Value::Rows(_) | Value::Branches { .. } => Json::Null,
     }
 }
 
@@ -281,10 +356,12 @@ mod tests {
         assert_eq!(
             batch.text,
             "UPDATE a SET x = @P1, y = @P1 WHERE n = @P2;\n\
-             SELECT 1 AS tenure_statement, ROWCOUNT_BIG() AS tenure_changed;\n\
+             DECLARE @changed1 bigint = ROWCOUNT_BIG();\n\
+             SELECT 1 AS tenure_statement, @changed1 AS tenure_changed;\n\
              DECLARE @now2 datetime2(6) = SYSUTCDATETIME();\n\
              SELECT @P3, @now2, @now2;\n\
-             SELECT 2 AS tenure_statement, ROWCOUNT_BIG() AS tenure_changed;\n"
+             DECLARE @changed2 bigint = ROWCOUNT_BIG();\n\
+             SELECT 2 AS tenure_statement, @changed2 AS tenure_changed;\n"
         );
         assert_eq!(texts(&batch), ["I64(Some(7))", "Binary(Some([110]))", "String(Some(\"m\"))"]);
         assert!(batch.add(&Call::new("SELECT @P2", vec![Value::Null])).is_err());
@@ -321,5 +398,46 @@ mod tests {
         let second =
             json!({ "i": 1, "v": [long, "1970-01-01T00:00:00.000007", "AP8="], "b": [null, null, null] });
         assert_eq!(read, json!([first, second]));
+    }
+
+    #[test]
+    fn a_statement_may_ask_how_many_rows_the_one_before_it_concerned() {
+        let ask = || Call::new("IF @before <> 1 OR @before = 7 RETURN", []);
+        let mut together = Batch::of(&Call::new("UPDATE a SET x = 1", [])).unwrap();
+        together.add(&ask()).unwrap();
+        assert!(together.text.contains("IF @changed1 <> 1 OR @changed1 = 7 RETURN"), "{}", together.text);
+        together.follows(3);
+        assert!(together.parameters.is_empty());
+        let mut alone = Batch::of(&ask()).unwrap();
+        alone.follows(3);
+        assert!(alone.text.starts_with("IF @P1 <> 1 OR @P1 = 7 RETURN"), "{}", alone.text);
+        assert_eq!(texts(&alone), ["I64(Some(3))"]);
+    }
+
+    #[test]
+    fn branches_are_one_question_with_the_columns_of_each_row() {
+        let one = "-- 1 source\nSELECT TOP (@P2) id FROM t WHERE lane = @B1 AND a > @P2".to_owned();
+        let each =
+            vec![vec![Value::Bytes(vec![255]), Value::Int(2)], vec![Value::Bytes(vec![0]), Value::Int(3)]];
+        let asked = |each| {
+            let value = Value::Branches { one: one.clone(), each };
+            Batch::of(&Call::new("SELECT * FROM (@P1) AS f WHERE x = @P2", vec![value, Value::Int(9)]))
+        };
+        let batch = asked(each).unwrap();
+        assert!(
+            batch.text.starts_with(
+                "SELECT * FROM (SELECT one.* FROM OPENJSON(@P1) WITH (v1 bigint '$.v[1]', b0 varbinary(8000) '$.v[0]') AS \
+                 branch\nCROSS APPLY (\n-- 1 source\nSELECT TOP (branch.v1) id FROM t WHERE lane = branch.b0 AND a > \
+                 branch.v1\n) AS one) AS f WHERE x = @P2;"
+            ),
+            "{}",
+            batch.text
+        );
+        let [ColumnData::String(Some(text)), ColumnData::I64(Some(9))] = batch.parameters.as_slice() else {
+            panic!("{:?}", batch.parameters)
+        };
+        let read: Json = serde_json::from_str(text).unwrap();
+        assert_eq!(read[1]["v"], json!(["AA==", 3]));
+        assert!(asked(vec![vec![Value::Null, Value::Null]]).is_err());
     }
 }

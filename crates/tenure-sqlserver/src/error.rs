@@ -72,6 +72,8 @@ fn kind(number: u32, severity: u8) -> FaultKind {
             FaultKind::Busy
         }
         208 => FaultKind::NoTable,
+        // To save, or to roll back to what was saved, where no transaction is open.
+        628 | 3903 | 6401 => FaultKind::NoTransaction,
         // The database is read-only, or a secondary replica.
         3906 | 3908 | 978 => FaultKind::ReadOnly,
         // Logins, databases, schemas and permissions.
@@ -140,6 +142,9 @@ mod tests {
             (3961, FaultKind::Deadlock),
             (1222, FaultKind::Busy),
             (208, FaultKind::NoTable),
+            (628, FaultKind::NoTransaction),
+            (3903, FaultKind::NoTransaction),
+            (6401, FaultKind::NoTransaction),
             (3906, FaultKind::ReadOnly),
             (3908, FaultKind::ReadOnly),
             (18456, FaultKind::Refused),

@@ -45,6 +45,6 @@ impl Fencing {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send,
     {
-        self.0.check(&mut Joined(client), fence).await
+        self.0.check(&mut Joined::new(client), fence).await
     }
 }

@@ -11,12 +11,26 @@ use crate::session::run_batch;
 
 /// A connection that is lent to us.
 #[derive(Debug)]
-pub(crate) struct Joined<'c, S: AsyncRead + AsyncWrite + Unpin + Send>(pub(crate) &'c mut Client<S>);
+pub(crate) struct Joined<'c, S: AsyncRead + AsyncWrite + Unpin + Send> {
+    client: &'c mut Client<S>,
+    /// How many rows the last statement concerned.
+    changed: u64,
+}
+
+impl<'c, S: AsyncRead + AsyncWrite + Unpin + Send> Joined<'c, S> {
+    pub(crate) fn new(client: &'c mut Client<S>) -> Self {
+        Self { client, changed: 0 }
+    }
+}
 
 #[async_trait]
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session for Joined<'_, S> {
     async fn run(&mut self, call: &Call<'_>) -> Result<Answer, Fault> {
-        let answers = run_batch(self.0, Batch::of(call)?).await?;
-        Ok(answers.into_iter().next_back().unwrap_or_default())
+        let mut batch = Batch::of(call)?;
+        batch.follows(std::mem::take(&mut self.changed));
+        let answers = run_batch(self.client, batch).await?;
+        let answer = answers.into_iter().next_back().unwrap_or_default();
+        self.changed = answer.changed;
+        Ok(answer)
     }
 }

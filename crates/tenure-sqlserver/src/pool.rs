@@ -49,6 +49,11 @@ impl Pool {
         }
     }
 
+    /// How long a statement may take.
+    pub(crate) fn longest_statement(&self) -> Duration {
+        self.patience
+    }
+
     pub(crate) fn connector(&self) -> &Connector {
         &self.connector
     }
@@ -56,7 +61,8 @@ impl Pool {
     /// A connection that is ready for work, and the turn that goes with it.
     pub(crate) async fn get(&self, turn: Turn) -> Result<(Link, Option<OwnedSemaphorePermit>), StoreError> {
         let permit = match turn {
-            Turn::Heartbeat => None,
+            // A wait has a connection beside all others.
+            Turn::Heartbeat | Turn::Wait => None,
             Turn::Glance => Some(self.wait(self.glance.as_ref().unwrap_or(&self.work)).await?),
             Turn::Work => Some(self.wait(&self.work).await?),
             Turn::Traffic => Some(self.wait(&self.traffic).await?),

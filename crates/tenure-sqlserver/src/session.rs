@@ -17,7 +17,7 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tokio_util::compat::Compat;
 
-use crate::batch::{Batch, DUPLICATE, ENDED};
+use crate::batch::{Batch, DUPLICATE, ENDED, UNMET};
 use crate::error::fault;
 use crate::rows;
 use crate::statements::{BEGIN, COMMIT, PING, ROLLBACK};
@@ -50,6 +50,8 @@ pub(crate) struct Link {
     /// Whether it serves to wait for locks: a wait that nobody waits for ends, and the link with it.
     waits: bool,
     cutter: Cutter,
+    /// How many rows the last statement concerned.
+    changed: u64,
 }
 
 /// Ends a link, also while something is under way on it.
@@ -93,7 +95,7 @@ impl Drop for AbortOnDrop {
 impl Link {
     pub(crate) fn new(connection: Connection, handle: Handle, patience: Duration) -> Self {
         let (trips, waits, cutter) = (Trips::Apart, false, Cutter::default());
-        Self { connection: Some(connection), handle, patience, trips, waits, cutter }
+        Self { connection: Some(connection), handle, patience, trips, waits, cutter, changed: 0 }
     }
 
     pub(crate) fn cutter(&self) -> Cutter {
@@ -150,11 +152,15 @@ impl Link {
     }
 
     async fn parts(&mut self, parts: Vec<Part>) -> Result<Vec<Answer>, Fault> {
-        self.own(|mut connection| async move {
-            let outcome = run_parts(&mut connection, parts).await;
-            (connection, outcome)
-        })
-        .await
+        let before = std::mem::take(&mut self.changed);
+        let outcome = self
+            .own(|mut connection| async move {
+                let outcome = run_parts(&mut connection, parts, before).await;
+                (connection, outcome)
+            })
+            .await?;
+        self.changed = outcome.last().map_or(0, |answer| answer.changed);
+        Ok(outcome)
     }
 
     /// Lends the connection to a task, and has it back when the task ends.
@@ -244,8 +250,8 @@ fn flush(parts: &mut Vec<Part>, batch: &mut Batch) {
 }
 
 /// Runs them in order, and stops at the first that fails.
-async fn run_parts(connection: &mut Connection, parts: Vec<Part>) -> Result<Vec<Answer>, Fault> {
-    let mut answers = Vec::new();
+async fn run_parts(connection: &mut Connection, parts: Vec<Part>, before: u64) -> Result<Vec<Answer>, Fault> {
+    let mut answers: Vec<Answer> = Vec::new();
     for part in parts {
         match part {
             Part::Text(text) => {
@@ -253,7 +259,10 @@ async fn run_parts(connection: &mut Connection, parts: Vec<Part>) -> Result<Vec<
                 stream.into_results().await.map_err(|error| fault(&error))?;
                 answers.push(Answer::default());
             }
-            Part::Batch(batch) => answers.extend(run_batch(connection, batch).await?),
+            Part::Batch(mut batch) => {
+                batch.follows(answers.last().map_or(before, |answer| answer.changed));
+                answers.extend(run_batch(connection, batch).await?);
+            }
         }
     }
     Ok(answers)
@@ -264,7 +273,7 @@ pub(crate) async fn run_batch<S>(connection: &mut Client<S>, batch: Batch) -> Re
 where
     S: AsyncRead + AsyncWrite + Unpin + Send,
 {
-    let Batch { text, parameters, statements } = batch;
+    let Batch { text, parameters, statements, .. } = batch;
     let mut query = Query::new(text);
     parameters.into_iter().for_each(|value| query.bind(value));
     let stream = query.query(connection).await.map_err(|error| fault(&error))?;
@@ -278,13 +287,13 @@ where
 /// The answers of all statements, in order. An error of any of them is the error of all: the driver tells the first one when
 /// everything has been read.
 ///
-/// A statement that finds its value there already may say so by a row of its own, and end the text (`RETURN`): the server's own
-/// error would undo the user's whole transaction where `XACT_ABORT` is on.
+/// A statement that finds its value there already, or not what it had to find, says so by a row of its own, and ends the text
+/// (`RETURN`): an error of the server would undo the user's whole transaction where `XACT_ABORT` is on.
 async fn gather(mut stream: QueryStream<'_>) -> Result<Vec<Answer>, Fault> {
     let mut answers: Vec<Answer> = Vec::new();
     let mut rows: Vec<Row> = Vec::new();
     let mut names: Arc<[String]> = Arc::default();
-    let mut duplicate = None;
+    let mut told = None;
     loop {
         let item = match stream.try_next().await {
             Ok(Some(item)) => item,
@@ -292,22 +301,25 @@ async fn gather(mut stream: QueryStream<'_>) -> Result<Vec<Answer>, Fault> {
             Err(error) => {
                 let fault = fault(&error);
                 // What the server says of a text that ended early (266) is no news; a broken connection is.
-                return Err(duplicate.filter(|_| fault.kind != FaultKind::Gone).unwrap_or(fault));
+                return Err(told.filter(|_| fault.kind != FaultKind::Gone).unwrap_or(fault));
             }
         };
         match item {
             QueryItem::Metadata(metadata) => names = rows::names(metadata.columns()),
             QueryItem::Row(_) if names.iter().eq([DUPLICATE]) => {
-                duplicate = Some(Fault::new(FaultKind::Duplicate, "the value is there already"));
+                told = Some(Fault::new(FaultKind::Duplicate, "the value is there already"));
+            }
+            QueryItem::Row(_) if names.iter().eq([UNMET]) => {
+                told = Some(Fault::new(FaultKind::Unmet, "what has to be there is not there"));
             }
             QueryItem::Row(row) if names.iter().eq(ENDED) => {
                 let changed = ended(row, answers.len() + 1)?;
-                answers.push(Answer { rows: std::mem::take(&mut rows), changed });
+                answers.push(Answer { rows: std::mem::take(&mut rows), changed, given: None });
             }
             QueryItem::Row(row) => rows.push(rows::row(row, &names)),
         }
     }
-    duplicate.map_or(Ok(answers), Err)
+    told.map_or(Ok(answers), Err)
 }
 
 /// Reads the row that ends a statement's answer: how many rows the statement concerned.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure_core::naming::Naming;
-use tenure_sql::{Migration, Texts, include_statements};
+use tenure_sql::{Migration, Statements, Texts, include_statements};
 
 /// How names are quoted, whatever the session's settings.
 pub(crate) const QUOTES: (char, char) = ('[', ']');
@@ -24,19 +24,52 @@ pub(crate) const GREETING: &str = include_str!("../sql/driver/greeting.sql");
 pub(crate) const LOCK_TAKE: &str = include_str!("../sql/driver/lock_take.sql");
 pub(crate) const LOCK_GIVE: &str = include_str!("../sql/driver/lock_give.sql");
 pub(crate) const LOCK_FREE: &str = include_str!("../sql/driver/lock_free.sql");
+const WALK: &str = include_str!("../sql/driver/walk.sql");
 pub(crate) const OPEN_TRANSACTIONS: &str = include_str!("../sql/driver/open_transactions.sql");
 
 /// Every migration, in order. Version 4 of other databases is part of 3 here.
-pub(crate) const MIGRATIONS: &[Migration] = &[Migration {
-    version: 1,
-    description: "leases, their history, audit",
-    tables: &["schema", "leases", "fences", "lease_history", "audit"],
-    sql: include_str!("../sql/migrations/0001_leases.sql"),
-}];
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    Migration {
+        version: 1,
+        description: "leases, their history, audit",
+        tables: &["schema", "leases", "fences", "lease_history", "audit"],
+        sql: include_str!("../sql/migrations/0001_leases.sql"),
+    },
+    Migration {
+        version: 2,
+        description: "outbox, inbox",
+        tables: &["outbox", "outbox_attempts", "outbox_dead", "inbox"],
+        sql: include_str!("../sql/migrations/0002_outbox.sql"),
+    },
+    Migration {
+        version: 3,
+        description: "events, snapshots, checkpoints",
+        tables: &["streams", "events", "append_slots", "snapshots", "checkpoints", "parked"],
+        sql: include_str!("../sql/migrations/0003_events.sql"),
+    },
+    Migration {
+        version: 5,
+        description: "nodes and daemons",
+        tables: &["cluster", "nodes", "assignments"],
+        sql: include_str!("../sql/migrations/0005_cluster.sql"),
+    },
+];
 
 /// The statements of all migrations for tables of these names, as a script for `sqlcmd`. Connects to nothing.
 pub fn migrations(naming: &Naming) -> String {
     tenure_sql::script(MIGRATIONS, &TEXTS, naming, QUOTES)
+}
+
+/// The text of a walk from source to source, of the statements that are its steps.
+pub(crate) fn walk(statements: &Statements) -> String {
+    [
+        ("{outbox_walk}", &statements.outbox_walk),
+        ("{outbox_walk_find}", &statements.outbox_walk_find),
+        ("{outbox_walk_move}", &statements.outbox_walk_move),
+        ("{outbox_walk_head}", &statements.outbox_walk_head),
+    ]
+    .iter()
+    .fold(WALK.to_owned(), |text, (name, step)| text.replace(name, step))
 }
 
 /// What is said on a new connection. Everything is named, because a server, a database or a login may have other defaults: the
@@ -54,8 +87,6 @@ pub(crate) fn session(lock: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tenure_sql::Statements;
-
     use super::*;
 
     #[test]

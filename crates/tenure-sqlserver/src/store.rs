@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::{Capabilities, Presence};
 use tenure_core::lease::Flag;
-use tenure_sql::{Answer, Call, Driver, Fault, FaultKind, Lent, Session, SqlStore, Turn};
+use tenure_sql::{Answer, Call, Driver, Fault, FaultKind, Lent, Row, Session, SqlStore, Statements, Turn};
 use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -19,7 +19,7 @@ use crate::options::SqlServerOptions;
 use crate::pool::Pool;
 use crate::presence::Watchers;
 use crate::session::{Link, Trips};
-use crate::statements::{MIGRATIONS, QUOTES, TEXTS};
+use crate::statements::{MIGRATIONS, QUOTES, TEXTS, walk};
 
 /// What this store calls itself in rows.
 const BACKEND: &str = "sqlserver";
@@ -105,6 +105,22 @@ impl Driver for SqlServerDriver {
     async fn lend(&self, turn: Turn) -> Result<Box<dyn Lent>, StoreError> {
         let (link, turn) = self.pool.get(turn).await?;
         Ok(Box::new(Borrowed { link, pool: Arc::clone(&self.pool), _turn: turn }))
+    }
+
+    fn longest_statement(&self) -> Duration {
+        self.pool.longest_statement()
+    }
+
+    /// All steps are one text: here a text can loop.
+    async fn walk(
+        &self,
+        session: &mut dyn Session,
+        statements: &Statements,
+        after: &[u8],
+        steps: u32,
+    ) -> Result<Vec<Row>, Fault> {
+        let text = walk(statements);
+        Ok(session.run(&Call::new(&text, vec![after.into(), steps.into()])).await?.rows)
     }
 
     async fn flag_is_down(&self, session: &mut dyn Session, flag: &Flag) -> Result<bool, Fault> {
