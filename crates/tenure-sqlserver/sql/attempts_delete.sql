@@ -1,2 +1,3 @@
 -- 1 messages
-DELETE FROM {outbox_attempts} WITH (ROWLOCK) WHERE message IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+DELETE a FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
+INNER LOOP JOIN {outbox_attempts} AS a WITH (ROWLOCK) ON a.message = asked.id

@@ -1,2 +1,3 @@
 -- 1 names
-DELETE FROM {assignments} WITH (ROWLOCK) WHERE daemon IN (SELECT asked.name FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked)
+DELETE a FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked
+INNER LOOP JOIN {assignments} AS a WITH (ROWLOCK) ON a.daemon = asked.name

@@ -1,2 +1,3 @@
 -- 1 names of groups
-SELECT {daemon_columns} FROM {assignments} AS a WHERE a.group_name IN (SELECT asked.name FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked)
+SELECT {daemon_columns} FROM (SELECT DISTINCT name FROM OPENJSON(@B1) WITH (name varbinary(200) '$')) AS asked
+INNER LOOP JOIN {assignments} AS a ON a.group_name = asked.name

@@ -1,2 +1,3 @@
 -- 1 numbers
-DELETE FROM {outbox_dead} WITH (ROWLOCK) WHERE id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+DELETE d FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
+INNER LOOP JOIN {outbox_dead} AS d WITH (ROWLOCK) ON d.id = asked.id

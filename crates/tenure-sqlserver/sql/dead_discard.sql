@@ -1,2 +1,3 @@
 -- 1 numbers
-UPDATE {outbox_dead} WITH (ROWLOCK) SET discarded_at = @now, halts = 0 WHERE id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+UPDATE d SET discarded_at = @now, halts = 0 FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
+INNER LOOP JOIN {outbox_dead} AS d WITH (ROWLOCK) ON d.id = asked.id

@@ -1,6 +1,21 @@
--- In the order of the rows, by which positions are given out.
+-- In the order of the rows, by which positions are given out. The lock of a row, and none of a page: readers pass over it.
+--
+-- An id that is there already is said by a row and not by an error, which may undo the user's whole transaction. The look holds
+-- the places of the ids, so of two that find none the second waits for the first. (Only an append that expects no version has
+-- such ids. That no version of the stream is there twice is seen to by the stream's own row.)
 -- 1 rows of what the columns say
-INSERT INTO {events} (
+IF EXISTS (
+    SELECT 1
+    FROM OPENJSON(@P1) WITH (any_id nvarchar(36) '$.v[3]') AS r
+    INNER LOOP JOIN {events} AS t WITH (UPDLOCK, HOLDLOCK, ROWLOCK)
+        ON t.any_id = r.any_id COLLATE Latin1_General_100_BIN2 AND t.any_id IS NOT NULL
+    WHERE r.any_id IS NOT NULL
+)
+BEGIN
+    SELECT 1 AS tenure_duplicate;
+    RETURN;
+END;
+INSERT INTO {events} WITH (ROWLOCK) (
     stream, version, event_id, any_id, type, schema_version, message_id, correlation, causation, headers, bytes, payload,
     payload_bytes
 )

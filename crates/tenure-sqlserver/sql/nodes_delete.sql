@@ -1,2 +1,3 @@
 -- 1 names
-DELETE FROM {nodes} WITH (ROWLOCK) WHERE name IN (SELECT asked.name FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked)
+DELETE n FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked
+INNER LOOP JOIN {nodes} AS n WITH (ROWLOCK) ON n.name = asked.name

@@ -1,2 +1,3 @@
 -- 1 numbers
-DELETE FROM {outbox} WITH (ROWLOCK) WHERE id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+DELETE o FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
+INNER LOOP JOIN {outbox} AS o WITH (ROWLOCK) ON o.id = asked.id

@@ -1,5 +1,5 @@
 -- Takes messages out of the queue, if so many attempts were made before this one.
 -- 1 numbers, 2 attempts
-UPDATE {outbox} WITH (ROWLOCK)
-SET queued = 0, attempts = attempts + 1
-WHERE queued = 1 AND attempts = @P2 AND id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+UPDATE o SET queued = 0, attempts = o.attempts + 1 FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
+INNER LOOP JOIN {outbox} AS o WITH (ROWLOCK) ON o.id = asked.id
+WHERE o.queued = 1 AND o.attempts = @P2

@@ -1,2 +1,3 @@
 -- 1 numbers
-UPDATE {outbox} WITH (ROWLOCK) SET queued = 2, attempts = attempts + 1 WHERE id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+UPDATE o SET queued = 2, attempts = o.attempts + 1 FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
+INNER LOOP JOIN {outbox} AS o WITH (ROWLOCK) ON o.id = asked.id

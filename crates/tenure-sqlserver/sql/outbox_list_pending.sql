@@ -10,7 +10,6 @@ FROM (
       AND (@P3 IS NULL OR (o.topic = @P3 AND DATALENGTH(o.topic) = DATALENGTH(@P3)))
       AND (@P4 IS NULL OR (o.source = @P4 AND DATALENGTH(o.source) = DATALENGTH(@P4)))
       AND (@P5 IS NULL OR (o.type = @P5 AND DATALENGTH(o.type) = DATALENGTH(@P5)))
-      AND (@P6 IS NULL OR @P6 IS NOT NULL)
     ORDER BY o.id DESC
 ) AS f
 JOIN {outbox} AS o ON o.id = f.id

@@ -1,3 +1,4 @@
 -- Dead messages are pending again, in their old places; all their attempts are forgiven.
 -- 1 numbers
-UPDATE {outbox} WITH (ROWLOCK) SET queued = 1, next_at = @now, forgiven = attempts WHERE id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+UPDATE o SET queued = 1, next_at = @now, forgiven = o.attempts FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
+INNER LOOP JOIN {outbox} AS o WITH (ROWLOCK) ON o.id = asked.id

@@ -16,9 +16,10 @@ use sqlparser::parser::Parser;
 use tenure_core::naming::{Identifier, Naming};
 use tenure_sql::{Call, Statements, Value};
 
-use crate::batch::{Batch, Piece, pieces};
+use crate::batch::{Batch, DUPLICATE, Piece, UNMET, pieces};
 use crate::statements::{
     GREETING, LOCK_FREE, LOCK_GIVE, LOCK_TAKE, OPEN_TRANSACTIONS, PING, QUOTES, TEXTS, migrations, session,
+    walk,
 };
 
 fn odd() -> Naming {
@@ -56,37 +57,11 @@ fn texts(naming: &Naming) -> BTreeMap<String, String> {
     }
     texts.insert("driver session".into(), session(std::time::Duration::from_secs(2)));
     texts.insert("migrations".into(), migrations(naming));
-    texts.extend(pending(naming));
+    texts.insert("driver walk".into(), walk(&statements));
+    // As the driver puts it, with the branches in it.
+    let branches = Batch::of(&Call::new(&statements.outbox_lanes, vec![lanes(&statements)])).unwrap();
+    texts.insert("outbox_lanes".into(), branches.text);
     texts
-}
-
-/// Statements whose names are not in the list yet: they wait for the code that uses them, in a folder of their own.
-fn pending(naming: &Naming) -> BTreeMap<String, String> {
-    let bare = |text: &str| -> String {
-        text.lines().filter(|line| !line.trim_start().starts_with("--")).collect::<Vec<_>>().join("\n")
-    };
-    let mut read: BTreeMap<String, String> = BTreeMap::new();
-    for folder in [folder().join("pending"), folder().join("pending/migrations")] {
-        let Ok(files) = std::fs::read_dir(folder) else { continue };
-        for file in files.map(|file| file.unwrap().path()) {
-            if file.extension().is_some_and(|extension| extension == "sql") {
-                let name = file.file_stem().unwrap().to_string_lossy().into_owned();
-                read.insert(name, bare(&std::fs::read_to_string(&file).unwrap()));
-            }
-        }
-    }
-    let mut parts: BTreeMap<String, String> =
-        TEXTS.named().into_iter().map(|(name, text)| (name.to_owned(), bare(text))).collect();
-    parts.extend(read.clone());
-    parts.retain(|name, _| is_part(name));
-    let fill = |text: &str| {
-        let filled = (0..2).fold(text.to_owned(), |text, _| {
-            parts.iter().fold(text, |text, (name, part)| text.replace(&format!("{{{name}}}"), part.trim()))
-        });
-        naming.fill_quoted(filled.trim(), QUOTES)
-    };
-    let whole = read.iter().filter(|(name, _)| !is_part(name));
-    whole.map(|(name, text)| (format!("pending {name}"), fill(text))).collect()
 }
 
 /// The numbers of a text's parameters.
@@ -98,13 +73,14 @@ fn numbers(sql: &str) -> BTreeSet<usize> {
     pieces(sql).iter().filter_map(of).collect()
 }
 
-/// Without what this grammar does not know and the server does: a procedure's answer that is kept, hints to a join and to a whole
+/// Without what this grammar does not know and the server does: a procedure's answer that is kept, hints to a join, to an insert and to a whole
 /// statement, waits, marks within a transaction.
 fn known(text: &str) -> String {
     [
         ("EXEC @own_taken = ", "EXEC "),
         ("EXEC @own_given = ", "EXEC "),
         (" LOOP JOIN ", " JOIN "),
+        (" WITH (ROWLOCK) (\n", " (\n"),
         ("OPTION (FORCE ORDER)", ""),
         ("WAITFOR DELAY '00:00:00.025';", ""),
         ("SAVE TRANSACTION tenure_append", "SELECT 1"),
@@ -122,7 +98,7 @@ fn every_statement_is_transact_sql() {
     for naming in [Naming::default(), odd()] {
         for (name, text) in texts(&naming) {
             // It knows no list of settings, and no columns that are computed.
-            if name == "driver session" || name.ends_with("0002_outbox") {
+            if name == "driver session" || name == "migrations" {
                 continue;
             }
             let text = known(&text);
@@ -139,13 +115,25 @@ fn read_error(text: &str) -> Option<String> {
     Parser::parse_sql(&MsSqlDialect {}, &known(text)).err().map(|error| error.to_string())
 }
 
+/// What a look at the rows of a source after a place asks.
+fn lanes(statements: &Statements) -> Value {
+    let one = statements.outbox_lane.clone();
+    Value::Branches {
+        one,
+        each: vec![vec![Value::Bytes(vec![1]), 1_i64.into(), 2_i64.into(), 3_i64.into(), 4_i64.into()]],
+    }
+}
+
 #[test]
 fn a_text_of_several_statements_is_transact_sql_too() {
     let statements = Statements::new(&TEXTS, &odd(), QUOTES);
     let mut batch = Batch::default();
     for (name, text) in statements.named() {
         if !is_part(name) {
-            let values = vec![Value::from("x"); numbers(text).last().copied().unwrap_or_default()];
+            let mut values = vec![Value::from("x"); numbers(text).last().copied().unwrap_or_default()];
+            if name == "outbox_lanes" {
+                values = vec![lanes(&statements)];
+            }
             batch.add(&Call::new(text, values)).unwrap();
         }
     }
@@ -177,8 +165,10 @@ fn parameters_are_those_of_mysql() {
             })
             .collect();
         assert_eq!(numbers(text), theirs, "{name}");
-        let count = theirs.len();
-        assert_eq!(theirs, (1..=count).collect(), "{name}: there is a gap");
+        let last = theirs.last().copied().unwrap_or_default();
+        // It has the parameters of outbox_list, one of which says what it is by itself.
+        let unused = usize::from(name == "outbox_list_pending");
+        assert_eq!(theirs.len() + unused, last, "{name}: there is a gap");
         assert!(!text.contains('$') || text.contains("'$"), "{name}: parameters are called @P1 here");
     }
 }
@@ -228,6 +218,18 @@ fn no_statement_says_what_only_others_know() {
         ] {
             assert!(!upper.contains(other), "{name}: {other}\n{text}");
         }
+    }
+}
+
+/// What a statement has changed is what its last part has: after an `IF` the server counts anew, from 0.
+#[test]
+fn no_statement_asks_how_many_rows_it_changed_and_forgets_it_by_that() {
+    for (name, text) in TEXTS.named() {
+        let asks = text.contains("ROWCOUNT");
+        assert!(!asks, "{name}: look first, change last");
+        let ends_early = text.contains("RETURN;");
+        let says_why = text.contains(DUPLICATE) || text.contains(UNMET);
+        assert_eq!(ends_early, says_why, "{name}");
     }
 }
 

@@ -1,428 +1,6 @@
 -- Every text as the server reads it. Written by the tests of src/grammar.rs.
 
--- audit_add
-INSERT INTO [tenure_audit] (at, actor, action, subject, detail) VALUES (@now, @P1, @P2, @P3, @P4)
-
--- begin
-BEGIN TRANSACTION
-
--- commit
-COMMIT TRANSACTION
-
--- driver greeting
--- What a server is asked first: what it is, whether it can be written to, and where tables without a schema go.
-SELECT CAST(SERVERPROPERTY('ProductVersion') AS nvarchar(128)) AS version,
-       CAST(PARSENAME(CAST(SERVERPROPERTY('ProductVersion') AS nvarchar(128)), 4) AS int) AS major,
-       CAST(SERVERPROPERTY('EngineEdition') AS int) AS edition,
-       CAST(DATABASEPROPERTYEX(DB_NAME(), 'Updateability') AS nvarchar(60)) AS updateability,
-       CAST((SELECT d.compatibility_level FROM sys.databases AS d WHERE d.database_id = DB_ID()) AS int) AS compatibility,
-       SCHEMA_NAME() AS own_schema
-
--- driver lock_free
--- Whether a lock could be had in shared mode, without taking it: 1 if nobody holds it alone.
--- 1 name
-SELECT APPLOCK_TEST(N'public', @P1, N'Shared', N'Session') AS free
-
--- driver lock_give
--- 1 name
-DECLARE @own_given int;
-EXEC @own_given = sp_releaseapplock @Resource = @P1, @LockOwner = N'Session';
-SELECT @own_given AS given
-
--- driver lock_take
--- Takes a lock of the session, by name. It goes with the session, or is given back; it counts how often it was taken.
--- 1 name, 2 Exclusive or Shared, 3 for how many milliseconds to wait
-DECLARE @own_taken int;
-EXEC @own_taken = sp_getapplock @Resource = @P1, @LockMode = @P2, @LockOwner = N'Session', @LockTimeout = @P3;
-SELECT @own_taken AS taken
-
--- driver open_transactions
--- How many transactions are open on this session.
-SELECT @@TRANCOUNT AS transactions
-
--- driver ping
-SELECT 1 AS alive
-
--- driver session
-SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, ARITHABORT, CONCAT_NULL_YIELDS_NULL, QUOTED_IDENTIFIER ON; SET NUMERIC_ROUNDABORT OFF; SET IMPLICIT_TRANSACTIONS OFF; SET NOCOUNT ON; SET XACT_ABORT ON; SET LANGUAGE us_english; SET TEXTSIZE 2147483647; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SET LOCK_TIMEOUT 2000
-
--- fence_hold
-SELECT term, [open] FROM [tenure_fences] WITH (REPEATABLEREAD, ROWLOCK) WHERE name = @B1
-
--- fence_lock
-INSERT INTO [tenure_fences] (name, term, [open])
-SELECT @B1, 0, 0
-WHERE NOT EXISTS (SELECT 1 FROM [tenure_fences] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE name = @B1);
-UPDATE [tenure_fences] WITH (ROWLOCK) SET term = term WHERE name = @B1
-
--- fence_write
-UPDATE [tenure_fences] WITH (ROWLOCK) SET term = @P2, [open] = @P3 WHERE name = @B1
-
--- history_add
-INSERT INTO [tenure_lease_history] (name, term, cause, node, incarnation, machine, pid, at)
-VALUES (@B1, @P2, @P3, @P4, @P5, @P6, @P7, @P8)
-
--- history_last_term
-SELECT max(term) AS term FROM [tenure_lease_history] WHERE name = @B1
-
--- history_list
-SELECT TOP (@P2) name, term, cause, node, incarnation, machine, pid,
-       DATEDIFF_BIG(MICROSECOND, '1970-01-01', at) AS at_us
-FROM [tenure_lease_history]
-WHERE @B1 IS NULL OR name = @B1
-ORDER BY id DESC
-
--- lease_forgotten
-SELECT TOP (@P2) name FROM [tenure_leases]
-WHERE backend <> @P1 AND released_at IS NULL AND expires_at <= @now
-ORDER BY name
-
--- lease_list
-SELECT l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, l.backend, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.acquired_at) AS acquired_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.renewed_at) AS renewed_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.expires_at) AS expires_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.released_at) AS released_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.revoked_at) AS revoked_us, l.presence, l.presence_trust_ms, DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
-FROM (SELECT 1 AS one) AS always
-LEFT JOIN (SELECT TOP (@P1) * FROM [tenure_leases] ORDER BY name) AS l ON 1 = 1
-ORDER BY l.name
-
--- lease_lock
-SELECT name FROM [tenure_leases] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE name = @B1
-
--- lease_read
-SELECT l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, l.backend, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.acquired_at) AS acquired_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.renewed_at) AS renewed_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.expires_at) AS expires_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.released_at) AS released_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.revoked_at) AS revoked_us, l.presence, l.presence_trust_ms, DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
-FROM (SELECT 1 AS one) AS always
-LEFT JOIN [tenure_leases] AS l ON l.name = @B1
-
--- lease_renew
-UPDATE [tenure_leases] WITH (ROWLOCK)
-SET renewals = @P4,
-    renewed_at = @now,
-    expires_at = DATEADD(MICROSECOND, CAST(@P5 % 60000000 AS int), DATEADD(MINUTE, CAST(@P5 / 60000000 AS int), @now)),
-    presence = @P6,
-    presence_trust_ms = @P7
-WHERE name = @B1
-  AND term = @P2
-  AND incarnation = @P3
-  AND renewals < @P4
-  AND released_at IS NULL
-  AND revoked_at IS NULL
-  AND expires_at > @now
-
--- lease_touch
-UPDATE [tenure_leases] WITH (ROWLOCK)
-SET renewed_at = @now,
-    expires_at = DATEADD(MICROSECOND, CAST(@P4 % 60000000 AS int), DATEADD(MINUTE, CAST(@P4 / 60000000 AS int), @now))
-WHERE name = @B1 AND term = @P2 AND claim = @P3 AND released_at IS NULL
-
--- lease_write
-UPDATE [tenure_leases] WITH (ROWLOCK)
-SET term = @P2, node = @P3, incarnation = @P4, claim = @P5, renewals = @P6, machine = @P7, pid = @P8, kind = @P9,
-    backend = @P10, acquired_at = @P11, renewed_at = @P12, expires_at = @P13, released_at = @P14, revoked_at = @P15,
-    presence = @P16, presence_trust_ms = @P17
-WHERE name = @B1;
-INSERT INTO [tenure_leases] (
-    name, term, node, incarnation, claim, renewals, machine, pid, kind, backend,
-    acquired_at, renewed_at, expires_at, released_at, revoked_at, presence, presence_trust_ms
-)
-SELECT @B1, @P2, @P3, @P4, @P5, @P6, @P7, @P8, @P9, @P10, @P11, @P12, @P13, @P14, @P15, @P16, @P17
-WHERE NOT EXISTS (SELECT 1 FROM [tenure_leases] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE name = @B1)
-
--- migrations
--- 0001 leases, their history, audit
-IF OBJECT_ID(N'[tenure_schema]', N'U') IS NULL
-CREATE TABLE [tenure_schema] (
-    version     int NOT NULL PRIMARY KEY,
-    description nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    applied_at  datetime2(6) NOT NULL
-);
-IF OBJECT_ID(N'[tenure_leases]', N'U') IS NULL
-CREATE TABLE [tenure_leases] (
-    name              varbinary(200) NOT NULL PRIMARY KEY,
-    term              bigint NOT NULL,
-    node              nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    incarnation       nvarchar(64) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    claim             nvarchar(64) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    renewals          bigint NOT NULL DEFAULT 0,
-    machine           nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    pid               bigint NOT NULL,
-    kind              nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
-    backend           nvarchar(64) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    acquired_at       datetime2(6) NOT NULL,
-    renewed_at        datetime2(6) NOT NULL,
-    expires_at        datetime2(6) NOT NULL,
-    released_at       datetime2(6) NULL,
-    revoked_at        datetime2(6) NULL,
-    presence          nvarchar(64) COLLATE Latin1_General_100_BIN2 NULL,
-    presence_trust_ms int NULL
-);
-ALTER TABLE [tenure_leases] SET (LOCK_ESCALATION = DISABLE);
-IF OBJECT_ID(N'[tenure_fences]', N'U') IS NULL
-CREATE TABLE [tenure_fences] (
-    name   varbinary(200) NOT NULL PRIMARY KEY,
-    term   bigint NOT NULL,
-    [open] tinyint NOT NULL
-);
-ALTER TABLE [tenure_fences] SET (LOCK_ESCALATION = DISABLE);
-IF OBJECT_ID(N'[tenure_lease_history]', N'U') IS NULL
-CREATE TABLE [tenure_lease_history] (
-    id          bigint IDENTITY NOT NULL PRIMARY KEY,
-    name        varbinary(200) NOT NULL,
-    term        bigint NOT NULL,
-    cause       nvarchar(32) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    node        nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    incarnation nvarchar(64) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    machine     nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    pid         bigint NOT NULL,
-    at          datetime2(6) NOT NULL,
-    INDEX name_term (name, term),
-    INDEX name_id (name, id)
-);
-IF OBJECT_ID(N'[tenure_audit]', N'U') IS NULL
-CREATE TABLE [tenure_audit] (
-    id      bigint IDENTITY NOT NULL PRIMARY KEY,
-    at      datetime2(6) NOT NULL,
-    actor   nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    action  nvarchar(100) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    subject nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    detail  nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL
-);
-INSERT INTO [tenure_schema] (version, description, applied_at) VALUES (1, 'leases, their history, audit', SYSUTCDATETIME());
-
--- pending 0002_outbox
-IF OBJECT_ID(N'[tenure_outbox]', N'U') IS NULL
-CREATE TABLE [tenure_outbox] (
-    id            bigint IDENTITY NOT NULL PRIMARY KEY,
-    message_id    nvarchar(64) COLLATE Latin1_General_100_CI_AS NOT NULL DEFAULT CONVERT(nvarchar(36), NEWID()),
-    source        nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
-    source_seq    bigint NOT NULL DEFAULT 0,
-    source_index  int NOT NULL DEFAULT 0,
-    topic         nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    type          nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    payload       nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
-    payload_bytes varbinary(max) NULL,
-    content_type  nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
-    headers       nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
-    deliver_at    datetime2(6) NULL,
-    created_at    datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
-    queued        tinyint NOT NULL DEFAULT 1,
-    next_at       datetime2(6) NULL,
-    attempts      int NOT NULL DEFAULT 0,
-    forgiven      int NOT NULL DEFAULT 0,
-    lane          AS (
-        CASE
-            WHEN queued = 0 THEN NULL
-            WHEN DATALENGTH(CONVERT(varchar(max), source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500
-            THEN CONVERT(varbinary(500), CONVERT(varchar(max), source COLLATE Latin1_General_100_BIN2_UTF8))
-            ELSE CONVERT(varbinary(500), 0x)
-        END
-    ) PERSISTED,
-    place_a       AS (
-        CASE
-            WHEN queued = 0 THEN NULL
-            WHEN DATALENGTH(CONVERT(varchar(max), source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN source_seq
-            ELSE DATEDIFF_BIG(MICROSECOND, CONVERT(datetime2(6), '19700101', 112), coalesce(next_at, deliver_at, created_at))
-        END
-    ) PERSISTED,
-    place_b       AS (
-        CASE
-            WHEN queued = 0 THEN NULL
-            WHEN DATALENGTH(CONVERT(varchar(max), source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN source_index
-            ELSE 0
-        END
-    ) PERSISTED,
-    INDEX message_id UNIQUE (message_id),
-    INDEX queue (lane, place_a, place_b, id)
-);
-
-ALTER TABLE [tenure_outbox] SET (LOCK_ESCALATION = DISABLE);
-
-IF OBJECT_ID(N'[tenure_outbox_attempts]', N'U') IS NULL
-CREATE TABLE [tenure_outbox_attempts] (
-    message bigint NOT NULL,
-    number  int NOT NULL,
-    at      datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
-    outcome nvarchar(16) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    took_us bigint NOT NULL,
-    node    nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    term    bigint NULL,
-    error   nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
-    PRIMARY KEY (message, number)
-);
-
-ALTER TABLE [tenure_outbox_attempts] SET (LOCK_ESCALATION = DISABLE);
-
-IF OBJECT_ID(N'[tenure_outbox_dead]', N'U') IS NULL
-CREATE TABLE [tenure_outbox_dead] (
-    id           bigint NOT NULL PRIMARY KEY,
-    died_at      datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
-    outcome      nvarchar(16) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    reason       nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
-    attempts     int NOT NULL,
-    halts        tinyint NOT NULL,
-    discarded_at datetime2(6) NULL,
-    INDEX discarded (discarded_at, id)
-);
-
-IF OBJECT_ID(N'[tenure_inbox]', N'U') IS NULL
-CREATE TABLE [tenure_inbox] (
-    consumer    varbinary(200) NOT NULL,
-    message_id  nvarchar(36) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    fingerprint nvarchar(36) COLLATE Latin1_General_100_BIN2 NULL,
-    refused     nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
-    accepted_at datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
-    PRIMARY KEY (consumer, message_id),
-    INDEX accepted_at (accepted_at)
-);
-
-ALTER TABLE [tenure_inbox] SET (LOCK_ESCALATION = DISABLE);
-
--- pending 0003_events
-IF OBJECT_ID(N'[tenure_streams]', N'U') IS NULL
-CREATE TABLE [tenure_streams] (
-    stream  varbinary(500) NOT NULL PRIMARY KEY,
-    version bigint NOT NULL
-);
-
-ALTER TABLE [tenure_streams] SET (LOCK_ESCALATION = DISABLE);
-
-IF OBJECT_ID(N'[tenure_events]', N'U') IS NULL
-CREATE TABLE [tenure_events] (
-    position       bigint IDENTITY NOT NULL PRIMARY KEY,
-    stream         varbinary(500) NOT NULL,
-    version        bigint NOT NULL,
-    event_id       nvarchar(36) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    any_id         nvarchar(36) COLLATE Latin1_General_100_BIN2 NULL,
-    type           nvarchar(250) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    schema_version int NOT NULL,
-    message_id     nvarchar(36) COLLATE Latin1_General_100_BIN2 NULL,
-    correlation    nvarchar(250) COLLATE Latin1_General_100_BIN2 NULL,
-    causation      nvarchar(250) COLLATE Latin1_General_100_BIN2 NULL,
-    headers        nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
-    recorded_at    datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
-    bytes          int NOT NULL DEFAULT 0,
-    payload        nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
-    payload_bytes  varbinary(max) NULL,
-    CONSTRAINT tenure_events_stream_version UNIQUE (stream, version)
-);
-
-IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(N'[tenure_events]') AND name = N'any_id')
-CREATE UNIQUE INDEX any_id ON [tenure_events] (any_id) WHERE any_id IS NOT NULL;
-
-ALTER TABLE [tenure_events] SET (LOCK_ESCALATION = DISABLE);
-
-IF OBJECT_ID(N'[tenure_append_slots]', N'U') IS NULL
-CREATE TABLE [tenure_append_slots] (
-    slot     int NOT NULL PRIMARY KEY,
-    uses     bigint NOT NULL,
-    floor    bigint NOT NULL,
-    holder   bigint NOT NULL,
-    taken_at datetime2(6) NOT NULL
-);
-
-ALTER TABLE [tenure_append_slots] SET (LOCK_ESCALATION = DISABLE);
-
-INSERT INTO [tenure_append_slots] (slot, uses, floor, holder, taken_at)
-SELECT n.slot, 0, 0, 0, '1970-01-01'
-FROM (
-    SELECT CAST(a.[key] AS int) * 16 + CAST(b.[key] AS int) AS slot
-    FROM OPENJSON(N'[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]') AS a
-    CROSS JOIN OPENJSON(N'[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]') AS b
-) AS n
-WHERE NOT EXISTS (SELECT 1 FROM [tenure_append_slots] AS t WITH (UPDLOCK, HOLDLOCK) WHERE t.slot = n.slot);
-
-IF OBJECT_ID(N'[tenure_snapshots]', N'U') IS NULL
-CREATE TABLE [tenure_snapshots] (
-    stream         varbinary(500) NOT NULL PRIMARY KEY,
-    version        bigint NOT NULL,
-    type           nvarchar(250) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    schema_version int NOT NULL,
-    payload        nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
-    payload_bytes  varbinary(max) NULL,
-    taken_at       datetime2(6) NOT NULL
-);
-
-IF OBJECT_ID(N'[tenure_checkpoints]', N'U') IS NULL
-CREATE TABLE [tenure_checkpoints] (
-    name     varbinary(200) NOT NULL PRIMARY KEY,
-    position bigint NOT NULL,
-    rewinds  bigint NOT NULL DEFAULT 0,
-    moved_at datetime2(6) NOT NULL
-);
-
-IF OBJECT_ID(N'[tenure_parked]', N'U') IS NULL
-CREATE TABLE [tenure_parked] (
-    subscription varbinary(200) NOT NULL,
-    position     bigint NOT NULL,
-    stream       varbinary(500) NOT NULL,
-    version      bigint NOT NULL,
-    type         nvarchar(250) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    attempts     int NOT NULL,
-    reason       nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    parked_at    datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
-    PRIMARY KEY (subscription, position)
-);
-
--- pending 0005_cluster
-IF OBJECT_ID(N'[tenure_cluster]', N'U') IS NULL
-CREATE TABLE [tenure_cluster] (
-    id       int NOT NULL PRIMARY KEY CHECK (id = 1),
-    revision bigint NOT NULL
-);
-
-INSERT INTO [tenure_cluster] (id, revision)
-SELECT 1, 0 WHERE NOT EXISTS (SELECT 1 FROM [tenure_cluster] WITH (UPDLOCK, HOLDLOCK) WHERE id = 1);
-
-IF OBJECT_ID(N'[tenure_nodes]', N'U') IS NULL
-CREATE TABLE [tenure_nodes] (
-    name        varbinary(200) NOT NULL PRIMARY KEY,
-    incarnation nvarchar(64) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    term        bigint NOT NULL,
-    machine     nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    pid         bigint NOT NULL,
-    labels      nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    version     nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    capacity    bigint NOT NULL,
-    leads       tinyint NOT NULL,
-    agents      nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    leaving     tinyint NOT NULL,
-    joined_at   datetime2(6) NOT NULL,
-    revision    bigint NOT NULL
-);
-
-ALTER TABLE [tenure_nodes] SET (LOCK_ESCALATION = DISABLE);
-
-IF OBJECT_ID(N'[tenure_assignments]', N'U') IS NULL
-CREATE TABLE [tenure_assignments] (
-    daemon     varbinary(200) NOT NULL PRIMARY KEY,
-    state      nvarchar(16) COLLATE Latin1_General_100_BIN2 NOT NULL
-               CHECK (state IN (N'unassigned', N'assigning', N'active', N'revoking')),
-    node       varbinary(200) NULL,
-    node_term  bigint NULL,
-    generation bigint NULL,
-    next_node  varbinary(200) NULL,
-    deadline   datetime2(6) NULL,
-    reason     nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    since      datetime2(6) NOT NULL,
-    weight     bigint NOT NULL,
-    labels     nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    group_name varbinary(200) NULL,
-    layout     bigint NULL,
-    paused_by  nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL,
-    pinned_to  nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL,
-    retired    tinyint NOT NULL,
-    failures   bigint NOT NULL,
-    avoids     nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    moves      bigint NOT NULL,
-    revision   bigint NOT NULL,
-    INDEX revision_daemon (revision, daemon),
-    INDEX node (node),
-    INDEX next_node (next_node),
-    INDEX group_name (group_name),
-    CHECK ((node IS NULL AND node_term IS NULL) OR (node IS NOT NULL AND node_term IS NOT NULL)),
-    CHECK ((group_name IS NULL AND layout IS NULL) OR (group_name IS NOT NULL AND layout IS NOT NULL))
-);
-
-ALTER TABLE [tenure_assignments] SET (LOCK_ESCALATION = DISABLE);
-
--- pending attempts_add
+-- attempts_add
 INSERT INTO [tenure_outbox_attempts] (message, number, outcome, took_us, node, term, error)
 SELECT r.message, r.number, r.outcome, r.took_us, r.node, r.term, r.error
 FROM OPENJSON(@P1) WITH (
@@ -434,62 +12,59 @@ WHERE NOT EXISTS (
     WHERE t.message = r.message AND t.number = r.number
 )
 
--- pending attempts_delete
-DELETE FROM [tenure_outbox_attempts] WITH (ROWLOCK) WHERE message IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+-- attempts_delete
+DELETE a FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
+INNER LOOP JOIN [tenure_outbox_attempts] AS a WITH (ROWLOCK) ON a.message = asked.id
 
--- pending attempts_list
+-- attempts_list
 SELECT TOP (@P2) number, DATEDIFF_BIG(MICROSECOND, '1970-01-01', at) AS at_us, outcome, took_us, node, term, error
 FROM [tenure_outbox_attempts]
 WHERE message = @P1
 ORDER BY number
 
--- pending checkpoint_first
-INSERT INTO [tenure_checkpoints] (name, position, moved_at)
-SELECT @B1, @P2, @now
-WHERE NOT EXISTS (SELECT 1 FROM [tenure_checkpoints] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE name = @B1);
-IF ROWCOUNT_BIG() = 0
+-- audit_add
+INSERT INTO [tenure_audit] (at, actor, action, subject, detail) VALUES (@now, @P1, @P2, @P3, @P4)
+
+-- begin
+BEGIN TRANSACTION
+
+-- checkpoint_first
+IF EXISTS (SELECT 1 FROM [tenure_checkpoints] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE name = @B1)
 BEGIN
     SELECT 1 AS tenure_duplicate;
     RETURN;
-END
+END;
+INSERT INTO [tenure_checkpoints] (name, position, moved_at) VALUES (@B1, @P2, @now)
 
--- pending checkpoint_list
+-- checkpoint_list
 SELECT c.name, c.position, DATEDIFF_BIG(MICROSECOND, '1970-01-01', c.moved_at) AS moved_us,
        (SELECT COUNT_BIG(*) FROM [tenure_parked] AS p WHERE p.subscription = c.name) AS parked
 FROM [tenure_checkpoints] AS c
 ORDER BY c.name
 
--- pending checkpoint_lock
+-- checkpoint_lock
 SELECT position, rewinds FROM [tenure_checkpoints] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE name = @B1
 
--- pending checkpoint_move
+-- checkpoint_move
 UPDATE [tenure_checkpoints] WITH (ROWLOCK) SET position = @P2, moved_at = @now WHERE name = @B1
 
--- pending checkpoint_read
+-- checkpoint_read
 SELECT position, rewinds FROM [tenure_checkpoints] WHERE name = @B1
 
--- pending checkpoint_rewind
+-- checkpoint_rewind
 INSERT INTO [tenure_checkpoints] (name, position, moved_at, rewinds)
 SELECT @B1, 0, @now, 0
 WHERE NOT EXISTS (SELECT 1 FROM [tenure_checkpoints] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE name = @B1);
 UPDATE [tenure_checkpoints] WITH (ROWLOCK) SET position = @P2, moved_at = @now, rewinds = rewinds + 1 WHERE name = @B1
 
--- pending clock_read
+-- clock_read
 SELECT DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
 
--- pending cluster_bump
+-- cluster_bump
 UPDATE [tenure_cluster] WITH (ROWLOCK) SET revision = revision + 1 WHERE id = 1
 
--- pending cluster_look
-SELECT l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, l.backend,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.acquired_at) AS acquired_us,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.renewed_at) AS renewed_us,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.expires_at) AS expires_us,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.released_at) AS released_us,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.revoked_at) AS revoked_us,
-l.presence, l.presence_trust_ms, n.name AS member, n.incarnation AS member_incarnation, n.term AS member_term, n.machine AS member_machine,
-n.pid AS member_pid, n.labels, n.version, n.capacity, n.leads, n.agents, n.leaving,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', n.joined_at) AS joined_us, n.revision AS member_revision, c.revision AS cluster_revision, DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
+-- cluster_look
+SELECT l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, l.backend, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.acquired_at) AS acquired_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.renewed_at) AS renewed_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.expires_at) AS expires_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.released_at) AS released_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.revoked_at) AS revoked_us, l.presence, l.presence_trust_ms, n.name AS member, n.incarnation AS member_incarnation, n.term AS member_term, n.machine AS member_machine, n.pid AS member_pid, n.labels, n.version, n.capacity, n.leads, n.agents, n.leaving, DATEDIFF_BIG(MICROSECOND, '1970-01-01', n.joined_at) AS joined_us, n.revision AS member_revision, c.revision AS cluster_revision, DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
 FROM [tenure_cluster] AS c WITH (REPEATABLEREAD, ROWLOCK)
 CROSS JOIN (
     SELECT CAST(NULL AS varbinary(200)) AS node, CAST(@B1 AS varbinary(200)) AS lease
@@ -501,28 +76,20 @@ LEFT JOIN [tenure_leases] AS l WITH (READCOMMITTEDLOCK) ON l.name = w.lease
 ORDER BY n.name
 OPTION (FORCE ORDER)
 
--- pending cluster_nodes
-SELECT l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, l.backend,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.acquired_at) AS acquired_us,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.renewed_at) AS renewed_us,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.expires_at) AS expires_us,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.released_at) AS released_us,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.revoked_at) AS revoked_us,
-l.presence, l.presence_trust_ms, n.name AS member, n.incarnation AS member_incarnation, n.term AS member_term, n.machine AS member_machine,
-n.pid AS member_pid, n.labels, n.version, n.capacity, n.leads, n.agents, n.leaving,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', n.joined_at) AS joined_us, n.revision AS member_revision, DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
+-- cluster_nodes
+SELECT l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, l.backend, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.acquired_at) AS acquired_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.renewed_at) AS renewed_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.expires_at) AS expires_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.released_at) AS released_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.revoked_at) AS revoked_us, l.presence, l.presence_trust_ms, n.name AS member, n.incarnation AS member_incarnation, n.term AS member_term, n.machine AS member_machine, n.pid AS member_pid, n.labels, n.version, n.capacity, n.leads, n.agents, n.leaving, DATEDIFF_BIG(MICROSECOND, '1970-01-01', n.joined_at) AS joined_us, n.revision AS member_revision, DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
 FROM (SELECT 1 AS one) AS always
 LEFT JOIN [tenure_nodes] AS n ON 1 = 1
 LEFT JOIN [tenure_leases] AS l ON l.name = CAST(@B1 + n.name AS varbinary(200))
 ORDER BY n.name
 
--- pending cluster_revision
+-- cluster_revision
 SELECT revision FROM [tenure_cluster] WHERE id = 1
 
--- pending cluster_settled
+-- cluster_settled
 SELECT revision FROM [tenure_cluster] WITH (READCOMMITTEDLOCK, ROWLOCK) WHERE id = 1
 
--- pending cluster_wait
+-- cluster_wait
 DECLARE @own_tick bigint = 1, @own_revision bigint = @P1;
 WHILE @own_tick < @P2 AND @own_revision = @P1
 BEGIN
@@ -532,40 +99,34 @@ BEGIN
 END;
 SELECT @own_tick AS tick, @own_revision AS revision
 
--- pending daemons_after
-SELECT TOP (@P3) a.daemon, a.state, a.node, a.node_term, a.generation, a.next_node,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.deadline) AS deadline_us, a.reason,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.since) AS since_us, a.weight, a.labels, a.group_name, a.layout,
-a.paused_by, a.pinned_to, a.retired, a.failures, a.avoids, a.moves, a.revision FROM [tenure_assignments] AS a
+-- commit
+COMMIT TRANSACTION
+
+-- daemons_after
+SELECT TOP (@P3) a.daemon, a.state, a.node, a.node_term, a.generation, a.next_node, DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.deadline) AS deadline_us, a.reason, DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.since) AS since_us, a.weight, a.labels, a.group_name, a.layout, a.paused_by, a.pinned_to, a.retired, a.failures, a.avoids, a.moves, a.revision FROM [tenure_assignments] AS a
 WHERE a.revision >= @P1 AND (a.revision > @P1 OR a.daemon > @B2)
 ORDER BY a.revision, a.daemon
 
--- pending daemons_delete
-DELETE FROM [tenure_assignments] WITH (ROWLOCK) WHERE daemon IN (SELECT asked.name FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked)
+-- daemons_delete
+DELETE a FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked
+INNER LOOP JOIN [tenure_assignments] AS a WITH (ROWLOCK) ON a.daemon = asked.name
 
--- pending daemons_list
-SELECT TOP (@P4) a.daemon, a.state, a.node, a.node_term, a.generation, a.next_node,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.deadline) AS deadline_us, a.reason,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.since) AS since_us, a.weight, a.labels, a.group_name, a.layout,
-a.paused_by, a.pinned_to, a.retired, a.failures, a.avoids, a.moves, a.revision FROM [tenure_assignments] AS a
+-- daemons_list
+SELECT TOP (@P4) a.daemon, a.state, a.node, a.node_term, a.generation, a.next_node, DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.deadline) AS deadline_us, a.reason, DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.since) AS since_us, a.weight, a.labels, a.group_name, a.layout, a.paused_by, a.pinned_to, a.retired, a.failures, a.avoids, a.moves, a.revision FROM [tenure_assignments] AS a
 WHERE (@B1 IS NULL OR a.node = @B1 OR a.next_node = @B1)
   AND (@B2 IS NULL OR SUBSTRING(a.daemon, 1, DATALENGTH(@B2)) = @B2)
   AND (@B3 IS NULL OR a.daemon > @B3)
 ORDER BY a.daemon
 
--- pending daemons_named
-SELECT a.daemon, a.state, a.node, a.node_term, a.generation, a.next_node,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.deadline) AS deadline_us, a.reason,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.since) AS since_us, a.weight, a.labels, a.group_name, a.layout,
-a.paused_by, a.pinned_to, a.retired, a.failures, a.avoids, a.moves, a.revision FROM [tenure_assignments] AS a WHERE a.daemon IN (SELECT asked.name FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked)
+-- daemons_named
+SELECT a.daemon, a.state, a.node, a.node_term, a.generation, a.next_node, DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.deadline) AS deadline_us, a.reason, DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.since) AS since_us, a.weight, a.labels, a.group_name, a.layout, a.paused_by, a.pinned_to, a.retired, a.failures, a.avoids, a.moves, a.revision FROM (SELECT DISTINCT name FROM OPENJSON(@B1) WITH (name varbinary(200) '$')) AS asked
+INNER LOOP JOIN [tenure_assignments] AS a ON a.daemon = asked.name
 
--- pending daemons_of_groups
-SELECT a.daemon, a.state, a.node, a.node_term, a.generation, a.next_node,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.deadline) AS deadline_us, a.reason,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.since) AS since_us, a.weight, a.labels, a.group_name, a.layout,
-a.paused_by, a.pinned_to, a.retired, a.failures, a.avoids, a.moves, a.revision FROM [tenure_assignments] AS a WHERE a.group_name IN (SELECT asked.name FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked)
+-- daemons_of_groups
+SELECT a.daemon, a.state, a.node, a.node_term, a.generation, a.next_node, DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.deadline) AS deadline_us, a.reason, DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.since) AS since_us, a.weight, a.labels, a.group_name, a.layout, a.paused_by, a.pinned_to, a.retired, a.failures, a.avoids, a.moves, a.revision FROM (SELECT DISTINCT name FROM OPENJSON(@B1) WITH (name varbinary(200) '$')) AS asked
+INNER LOOP JOIN [tenure_assignments] AS a ON a.group_name = asked.name
 
--- pending daemons_write
+-- daemons_write
 UPDATE t
 SET state = r.state,
     node = r.node,
@@ -635,14 +196,14 @@ FROM OPENJSON(@P1) WITH (
 ) AS r
 WHERE NOT EXISTS (SELECT 1 FROM [tenure_assignments] AS t WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE t.daemon = r.daemon)
 
--- pending dead_add
+-- dead_add
 INSERT INTO [tenure_outbox_dead] (id, outcome, reason, attempts, halts)
 SELECT r.id, r.outcome, r.reason, r.attempts, r.halts
 FROM OPENJSON(@P1) WITH (
     id bigint '$.v[0]', outcome nvarchar(16) '$.v[1]', reason nvarchar(max) '$.v[2]', attempts int '$.v[3]', halts tinyint '$.v[4]'
 ) AS r
 
--- pending dead_count
+-- dead_count
 SELECT COUNT_BIG(*) AS found
 FROM [tenure_outbox_dead] AS d
 JOIN [tenure_outbox] AS o ON o.id = d.id
@@ -652,13 +213,15 @@ WHERE d.discarded_at IS NULL
   AND (@P3 IS NULL OR (o.source = @P3 AND DATALENGTH(o.source) = DATALENGTH(@P3)))
   AND (@P4 IS NULL OR (o.type = @P4 AND DATALENGTH(o.type) = DATALENGTH(@P4)))
 
--- pending dead_delete
-DELETE FROM [tenure_outbox_dead] WITH (ROWLOCK) WHERE id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+-- dead_delete
+DELETE d FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
+INNER LOOP JOIN [tenure_outbox_dead] AS d WITH (ROWLOCK) ON d.id = asked.id
 
--- pending dead_discard
-UPDATE [tenure_outbox_dead] WITH (ROWLOCK) SET discarded_at = @now, halts = 0 WHERE id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+-- dead_discard
+UPDATE d SET discarded_at = @now, halts = 0 FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
+INNER LOOP JOIN [tenure_outbox_dead] AS d WITH (ROWLOCK) ON d.id = asked.id
 
--- pending dead_find
+-- dead_find
 SELECT TOP (@P6) d.id
 FROM [tenure_outbox_dead] AS d
 JOIN [tenure_outbox] AS o ON o.id = d.id
@@ -670,15 +233,15 @@ WHERE d.discarded_at IS NULL
   AND (@P5 IS NULL OR (o.type = @P5 AND DATALENGTH(o.type) = DATALENGTH(@P5)))
 ORDER BY d.id
 
--- pending dead_read
+-- dead_read
 SELECT o.id, o.message_id, SUBSTRING(o.topic, 1, 300) AS topic, SUBSTRING(o.type, 1, 300) AS type, d.reason,
        CASE WHEN d.discarded_at IS NULL THEN 0 ELSE 1 END AS discarded
-FROM [tenure_outbox_dead] AS d
-JOIN [tenure_outbox] AS o ON o.id = d.id
-WHERE d.id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+FROM (SELECT DISTINCT id FROM OPENJSON(@P1) WITH (id bigint '$')) AS asked
+INNER LOOP JOIN [tenure_outbox_dead] AS d ON d.id = asked.id
+INNER LOOP JOIN [tenure_outbox] AS o ON o.id = d.id
 ORDER BY o.id
 
--- pending dispatch_add
+-- dispatch_add
 IF EXISTS (
     SELECT 1
     FROM OPENJSON(@P1) WITH (message_id nvarchar(64) '$.v[0]') AS r
@@ -704,14 +267,82 @@ FROM OPENJSON(@P1) WITH (
 ) AS r
 ORDER BY r.i
 
--- pending dispatch_known
+-- dispatch_known
 SELECT o.message_id, o.source, o.source_seq, o.source_index, o.topic, o.type, o.payload, o.payload_bytes, o.content_type,
        o.headers
 FROM OPENJSON(@P1) WITH (id nvarchar(64) '$') AS asked
 INNER LOOP JOIN [tenure_outbox] AS o WITH (REPEATABLEREAD, ROWLOCK) ON o.message_id = asked.id COLLATE Latin1_General_100_CI_AS
 
--- pending events_add
-INSERT INTO [tenure_events] (
+-- driver greeting
+-- What a server is asked first: what it is, whether it can be written to, and where tables without a schema go.
+SELECT CAST(SERVERPROPERTY('ProductVersion') AS nvarchar(128)) AS version,
+       CAST(PARSENAME(CAST(SERVERPROPERTY('ProductVersion') AS nvarchar(128)), 4) AS int) AS major,
+       CAST(SERVERPROPERTY('EngineEdition') AS int) AS edition,
+       CAST(DATABASEPROPERTYEX(DB_NAME(), 'Updateability') AS nvarchar(60)) AS updateability,
+       CAST((SELECT d.compatibility_level FROM sys.databases AS d WHERE d.database_id = DB_ID()) AS int) AS compatibility,
+       SCHEMA_NAME() AS own_schema
+
+-- driver lock_free
+-- Whether a lock could be had in shared mode, without taking it: 1 if nobody holds it alone.
+-- 1 name
+SELECT APPLOCK_TEST(N'public', @P1, N'Shared', N'Session') AS free
+
+-- driver lock_give
+-- 1 name
+DECLARE @own_given int;
+EXEC @own_given = sp_releaseapplock @Resource = @P1, @LockOwner = N'Session';
+SELECT @own_given AS given
+
+-- driver lock_take
+-- Takes a lock of the session, by name. It goes with the session, or is given back; it counts how often it was taken.
+-- 1 name, 2 Exclusive or Shared, 3 for how many milliseconds to wait
+DECLARE @own_taken int;
+EXEC @own_taken = sp_getapplock @Resource = @P1, @LockMode = @P2, @LockOwner = N'Session', @LockTimeout = @P3;
+SELECT @own_taken AS taken
+
+-- driver open_transactions
+-- How many transactions are open on this session.
+SELECT @@TRANCOUNT AS transactions
+
+-- driver ping
+SELECT 1 AS alive
+
+-- driver session
+SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, ARITHABORT, CONCAT_NULL_YIELDS_NULL, QUOTED_IDENTIFIER ON; SET NUMERIC_ROUNDABORT OFF; SET IMPLICIT_TRANSACTIONS OFF; SET NOCOUNT ON; SET XACT_ABORT ON; SET LANGUAGE us_english; SET TEXTSIZE 2147483647; SET ROWCOUNT 0; SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SET LOCK_TIMEOUT 2000
+
+-- driver walk
+-- A walk as one text: each step costs a seek in the index, all of them one trip. The names in braces are statements of the list.
+-- 1 after which source, 2 how many steps
+DECLARE @walk_lane varbinary(500) = @B1, @walk_next varbinary(500);
+DECLARE @own_step bigint = 0;
+WHILE @own_step < @P2 AND @walk_lane IS NOT NULL
+BEGIN
+    SET @walk_next = (
+    SELECT TOP (1) lane FROM [tenure_outbox] WITH (INDEX (queue))
+    WHERE lane > @walk_lane
+    ORDER BY lane, place_a, place_b, id
+);
+    SET @walk_lane = @walk_next;
+    SELECT TOP (1) o.lane, o.queued, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.id
+FROM [tenure_outbox] AS o WITH (INDEX (queue))
+WHERE o.lane = @walk_lane
+ORDER BY o.lane, o.place_a, o.place_b, o.id;
+    SET @own_step = @own_step + 1;
+END
+
+-- events_add
+IF EXISTS (
+    SELECT 1
+    FROM OPENJSON(@P1) WITH (any_id nvarchar(36) '$.v[3]') AS r
+    INNER LOOP JOIN [tenure_events] AS t WITH (UPDLOCK, HOLDLOCK, ROWLOCK)
+        ON t.any_id = r.any_id COLLATE Latin1_General_100_BIN2 AND t.any_id IS NOT NULL
+    WHERE r.any_id IS NOT NULL
+)
+BEGIN
+    SELECT 1 AS tenure_duplicate;
+    RETURN;
+END;
+INSERT INTO [tenure_events] WITH (ROWLOCK) (
     stream, version, event_id, any_id, type, schema_version, message_id, correlation, causation, headers, bytes, payload,
     payload_bytes
 )
@@ -725,9 +356,26 @@ FROM OPENJSON(@P1) WITH (
 ) AS r
 ORDER BY r.i
 
--- pending events_backward
-SELECT coalesce(s.version, 0) AS actual, e.position, e.stream, e.version, e.event_id, e.type, e.schema_version, e.message_id, e.correlation, e.causation, e.headers,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', e.recorded_at) AS recorded_us, e.payload, e.payload_bytes
+-- events_all
+SELECT e.position, e.stream, e.version, e.event_id, e.type, e.schema_version, e.message_id, e.correlation, e.causation, e.headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', e.recorded_at) AS recorded_us, e.payload, e.payload_bytes
+FROM (
+    SELECT sized.position,
+           SUM(CAST(sized.bytes AS bigint)) OVER (
+               ORDER BY sized.position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+           ) AS bytes_before
+    FROM (
+        SELECT TOP (@P2) v.position, v.bytes
+        FROM [tenure_events] AS v WITH (READCOMMITTEDLOCK, ROWLOCK)
+        WHERE v.position > @P1 AND v.position <= @all_horizon
+        ORDER BY v.position
+    ) AS sized
+) AS page
+INNER LOOP JOIN [tenure_events] AS e WITH (READCOMMITTEDLOCK, ROWLOCK) ON e.position = page.position
+WHERE coalesce(page.bytes_before, 0) < @P3
+ORDER BY e.position
+
+-- events_backward
+SELECT coalesce(s.version, 0) AS actual, e.position, e.stream, e.version, e.event_id, e.type, e.schema_version, e.message_id, e.correlation, e.causation, e.headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', e.recorded_at) AS recorded_us, e.payload, e.payload_bytes
 FROM (SELECT 1 AS one) AS always
 LEFT JOIN [tenure_streams] AS s WITH (REPEATABLEREAD, ROWLOCK) ON s.stream = @B1
 LEFT JOIN (
@@ -746,9 +394,8 @@ LEFT JOIN [tenure_events] AS e WITH (READCOMMITTEDLOCK) ON e.position = page.pos
 ORDER BY e.version DESC
 OPTION (FORCE ORDER)
 
--- pending events_forward
-SELECT coalesce(s.version, 0) AS actual, e.position, e.stream, e.version, e.event_id, e.type, e.schema_version, e.message_id, e.correlation, e.causation, e.headers,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', e.recorded_at) AS recorded_us, e.payload, e.payload_bytes
+-- events_forward
+SELECT coalesce(s.version, 0) AS actual, e.position, e.stream, e.version, e.event_id, e.type, e.schema_version, e.message_id, e.correlation, e.causation, e.headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', e.recorded_at) AS recorded_us, e.payload, e.payload_bytes
 FROM (SELECT 1 AS one) AS always
 LEFT JOIN [tenure_streams] AS s WITH (REPEATABLEREAD, ROWLOCK) ON s.stream = @B1
 LEFT JOIN (
@@ -767,22 +414,38 @@ LEFT JOIN [tenure_events] AS e WITH (READCOMMITTEDLOCK) ON e.position = page.pos
 ORDER BY e.version ASC
 OPTION (FORCE ORDER)
 
--- pending events_known
+-- events_known
 SELECT e.position, e.stream, e.version, e.event_id, e.type, e.payload, e.payload_bytes
-FROM [tenure_events] AS e WITH (READCOMMITTEDLOCK, ROWLOCK)
-WHERE e.any_id IN (SELECT asked.id COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@P1) WITH (id nvarchar(36) '$') AS asked)
+FROM (SELECT DISTINCT id FROM OPENJSON(@P1) WITH (id nvarchar(36) '$')) AS asked
+INNER LOOP JOIN [tenure_events] AS e WITH (READCOMMITTEDLOCK, ROWLOCK)
+    ON e.any_id = asked.id COLLATE Latin1_General_100_BIN2 AND e.any_id IS NOT NULL
 ORDER BY e.version
 
--- pending events_placed
+-- events_placed
 SELECT MIN(position) AS first, MAX(position) AS last FROM [tenure_events] WHERE stream = @B1 AND version BETWEEN @P2 AND @P3
 
--- pending events_standing
+-- events_standing
 SELECT position, stream, version, event_id, type, payload, payload_bytes
 FROM [tenure_events] WITH (READCOMMITTEDLOCK, ROWLOCK)
 WHERE stream = @B1 AND version > @P2 AND version <= @P3
 ORDER BY version
 
--- pending fence_write
+-- events_top
+DECLARE @all_top bigint = (
+    SELECT coalesce(max(position), 0) FROM [tenure_events] WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
+);
+SELECT @all_top AS [top]
+
+-- fence_hold
+SELECT term, [open] FROM [tenure_fences] WITH (REPEATABLEREAD, ROWLOCK) WHERE name = @B1
+
+-- fence_lock
+INSERT INTO [tenure_fences] (name, term, [open])
+SELECT @B1, 0, 0
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_fences] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE name = @B1);
+UPDATE [tenure_fences] WITH (ROWLOCK) SET term = term WHERE name = @B1
+
+-- fence_write
 UPDATE t
 SET term = r.term, [open] = r.[open]
 FROM OPENJSON(@P1) WITH (name varbinary(200) '$.b[0]', term bigint '$.v[1]', [open] tinyint '$.v[2]') AS r
@@ -792,16 +455,16 @@ SELECT r.name, r.term, r.[open]
 FROM OPENJSON(@P1) WITH (name varbinary(200) '$.b[0]', term bigint '$.v[1]', [open] tinyint '$.v[2]') AS r
 WHERE NOT EXISTS (SELECT 1 FROM [tenure_fences] AS t WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE t.name = r.name)
 
--- pending fences_there
+-- fences_there
 SELECT name FROM [tenure_fences] WITH (READUNCOMMITTED) WHERE name IN (SELECT asked.name FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked)
 
--- pending fences_try
+-- fences_try
 SELECT f.name
 FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked
 INNER LOOP JOIN [tenure_fences] AS f WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK) ON f.name = asked.name
 ORDER BY f.name
 
--- pending history_add
+-- history_add
 INSERT INTO [tenure_lease_history] (name, term, cause, node, incarnation, machine, pid, at)
 SELECT r.name, r.term, r.cause, r.node, r.incarnation, r.machine, r.pid, r.at
 FROM OPENJSON(@P1) WITH (
@@ -810,30 +473,76 @@ FROM OPENJSON(@P1) WITH (
 ) AS r
 ORDER BY r.i
 
--- pending inbox_accept
-INSERT INTO [tenure_inbox] (consumer, message_id, fingerprint)
-SELECT @B1, @P2, @P3
-WHERE NOT EXISTS (SELECT 1 FROM [tenure_inbox] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE consumer = @B1 AND message_id = @P2);
-IF ROWCOUNT_BIG() = 0
+-- history_last_term
+SELECT max(term) AS term FROM [tenure_lease_history] WHERE name = @B1
+
+-- history_list
+SELECT TOP (@P2) name, term, cause, node, incarnation, machine, pid,
+       DATEDIFF_BIG(MICROSECOND, '1970-01-01', at) AS at_us
+FROM [tenure_lease_history]
+WHERE @B1 IS NULL OR name = @B1
+ORDER BY id DESC
+
+-- inbox_accept
+IF EXISTS (SELECT 1 FROM [tenure_inbox] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE consumer = @B1 AND message_id = @P2)
 BEGIN
     SELECT 1 AS tenure_duplicate;
     RETURN;
-END
+END;
+INSERT INTO [tenure_inbox] (consumer, message_id, fingerprint) VALUES (@B1, @P2, @P3)
 
--- pending inbox_read
+-- inbox_read
 SELECT fingerprint, refused FROM [tenure_inbox] WITH (REPEATABLEREAD, ROWLOCK) WHERE consumer = @B1 AND message_id = @P2
 
--- pending inbox_refuse
-INSERT INTO [tenure_inbox] (consumer, message_id, refused)
-SELECT @B1, @P2, @P3
-WHERE NOT EXISTS (SELECT 1 FROM [tenure_inbox] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE consumer = @B1 AND message_id = @P2);
-IF ROWCOUNT_BIG() = 0
+-- inbox_refuse
+IF EXISTS (SELECT 1 FROM [tenure_inbox] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE consumer = @B1 AND message_id = @P2)
 BEGIN
     SELECT 1 AS tenure_duplicate;
     RETURN;
-END
+END;
+INSERT INTO [tenure_inbox] (consumer, message_id, refused) VALUES (@B1, @P2, @P3)
 
--- pending lease_write
+-- lease_forgotten
+SELECT TOP (@P2) name FROM [tenure_leases]
+WHERE backend <> @P1 AND released_at IS NULL AND expires_at <= @now
+ORDER BY name
+
+-- lease_list
+SELECT l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, l.backend, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.acquired_at) AS acquired_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.renewed_at) AS renewed_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.expires_at) AS expires_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.released_at) AS released_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.revoked_at) AS revoked_us, l.presence, l.presence_trust_ms, DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
+FROM (SELECT 1 AS one) AS always
+LEFT JOIN (SELECT TOP (@P1) * FROM [tenure_leases] ORDER BY name) AS l ON 1 = 1
+ORDER BY l.name
+
+-- lease_lock
+SELECT name FROM [tenure_leases] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE name = @B1
+
+-- lease_read
+SELECT l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, l.backend, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.acquired_at) AS acquired_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.renewed_at) AS renewed_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.expires_at) AS expires_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.released_at) AS released_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.revoked_at) AS revoked_us, l.presence, l.presence_trust_ms, DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
+FROM (SELECT 1 AS one) AS always
+LEFT JOIN [tenure_leases] AS l ON l.name = @B1
+
+-- lease_renew
+UPDATE [tenure_leases] WITH (ROWLOCK)
+SET renewals = @P4,
+    renewed_at = @now,
+    expires_at = DATEADD(MICROSECOND, CAST(@P5 % 60000000 AS int), DATEADD(MINUTE, CAST(@P5 / 60000000 AS int), @now)),
+    presence = @P6,
+    presence_trust_ms = @P7
+WHERE name = @B1
+  AND term = @P2
+  AND incarnation = @P3
+  AND renewals < @P4
+  AND released_at IS NULL
+  AND revoked_at IS NULL
+  AND expires_at > @now
+
+-- lease_touch
+UPDATE [tenure_leases] WITH (ROWLOCK)
+SET renewed_at = @now,
+    expires_at = DATEADD(MICROSECOND, CAST(@P4 % 60000000 AS int), DATEADD(MINUTE, CAST(@P4 / 60000000 AS int), @now))
+WHERE name = @B1 AND term = @P2 AND claim = @P3 AND released_at IS NULL
+
+-- lease_write
 UPDATE t
 SET term = r.term, node = r.node, incarnation = r.incarnation, claim = r.claim, renewals = r.renewals, machine = r.machine,
     pid = r.pid, kind = r.kind, backend = r.backend, acquired_at = r.acquired_at, renewed_at = r.renewed_at,
@@ -862,38 +571,315 @@ FROM OPENJSON(@P1) WITH (
 ) AS r
 WHERE NOT EXISTS (SELECT 1 FROM [tenure_leases] AS t WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE t.name = r.name)
 
--- pending leases_hold
+-- leases_hold
 SELECT l.name
 FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked
 INNER LOOP JOIN [tenure_leases] AS l WITH (UPDLOCK, HOLDLOCK, ROWLOCK) ON l.name = asked.name
 ORDER BY l.name
 
--- pending leases_named
-SELECT l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, l.backend,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.acquired_at) AS acquired_us,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.renewed_at) AS renewed_us,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.expires_at) AS expires_us,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.released_at) AS released_us,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.revoked_at) AS revoked_us,
-l.presence, l.presence_trust_ms FROM [tenure_leases] AS l WHERE l.name IN (SELECT asked.name FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked)
+-- leases_named
+SELECT l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, l.backend, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.acquired_at) AS acquired_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.renewed_at) AS renewed_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.expires_at) AS expires_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.released_at) AS released_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.revoked_at) AS revoked_us, l.presence, l.presence_trust_ms FROM (SELECT DISTINCT name FROM OPENJSON(@B1) WITH (name varbinary(200) '$')) AS asked
+INNER LOOP JOIN [tenure_leases] AS l ON l.name = asked.name
 
--- pending mark_add
-INSERT INTO [tenure_inbox] (consumer, message_id, fingerprint, refused, accepted_at)
-SELECT @B1, @P2, @P3, @P4, @now
-WHERE NOT EXISTS (SELECT 1 FROM [tenure_inbox] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE consumer = @B1 AND message_id = @P2);
-IF ROWCOUNT_BIG() = 0
+-- mark_add
+IF EXISTS (SELECT 1 FROM [tenure_inbox] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE consumer = @B1 AND message_id = @P2)
 BEGIN
     SELECT 1 AS tenure_duplicate;
     RETURN;
-END
+END;
+INSERT INTO [tenure_inbox] (consumer, message_id, fingerprint, refused, accepted_at) VALUES (@B1, @P2, @P3, @P4, @now)
 
--- pending mark_known
+-- mark_known
 SELECT fingerprint, refused FROM [tenure_inbox] WITH (REPEATABLEREAD, ROWLOCK) WHERE consumer = @B1 AND message_id = @P2
 
--- pending nodes_delete
-DELETE FROM [tenure_nodes] WITH (ROWLOCK) WHERE name IN (SELECT asked.name FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked)
+-- migrations
+-- 0001 leases, their history, audit
+IF OBJECT_ID(N'[tenure_schema]', N'U') IS NULL
+CREATE TABLE [tenure_schema] (
+    version     int NOT NULL PRIMARY KEY,
+    description nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    applied_at  datetime2(6) NOT NULL
+);
+IF OBJECT_ID(N'[tenure_leases]', N'U') IS NULL
+CREATE TABLE [tenure_leases] (
+    name              varbinary(200) NOT NULL PRIMARY KEY,
+    term              bigint NOT NULL,
+    node              nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    incarnation       nvarchar(64) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    claim             nvarchar(64) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    renewals          bigint NOT NULL DEFAULT 0,
+    machine           nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    pid               bigint NOT NULL,
+    kind              nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
+    backend           nvarchar(64) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    acquired_at       datetime2(6) NOT NULL,
+    renewed_at        datetime2(6) NOT NULL,
+    expires_at        datetime2(6) NOT NULL,
+    released_at       datetime2(6) NULL,
+    revoked_at        datetime2(6) NULL,
+    presence          nvarchar(64) COLLATE Latin1_General_100_BIN2 NULL,
+    presence_trust_ms int NULL
+);
+ALTER TABLE [tenure_leases] SET (LOCK_ESCALATION = DISABLE);
+IF OBJECT_ID(N'[tenure_fences]', N'U') IS NULL
+CREATE TABLE [tenure_fences] (
+    name   varbinary(200) NOT NULL PRIMARY KEY,
+    term   bigint NOT NULL,
+    [open] tinyint NOT NULL
+);
+ALTER TABLE [tenure_fences] SET (LOCK_ESCALATION = DISABLE);
+IF OBJECT_ID(N'[tenure_lease_history]', N'U') IS NULL
+CREATE TABLE [tenure_lease_history] (
+    id          bigint IDENTITY NOT NULL PRIMARY KEY,
+    name        varbinary(200) NOT NULL,
+    term        bigint NOT NULL,
+    cause       nvarchar(32) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    node        nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    incarnation nvarchar(64) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    machine     nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    pid         bigint NOT NULL,
+    at          datetime2(6) NOT NULL,
+    INDEX name_term (name, term),
+    INDEX name_id (name, id)
+);
+IF OBJECT_ID(N'[tenure_audit]', N'U') IS NULL
+CREATE TABLE [tenure_audit] (
+    id      bigint IDENTITY NOT NULL PRIMARY KEY,
+    at      datetime2(6) NOT NULL,
+    actor   nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    action  nvarchar(100) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    subject nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    detail  nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL
+);
+INSERT INTO [tenure_schema] (version, description, applied_at) VALUES (1, 'leases, their history, audit', SYSUTCDATETIME());
+-- 0002 outbox, inbox
+IF OBJECT_ID(N'[tenure_outbox]', N'U') IS NULL
+CREATE TABLE [tenure_outbox] (
+    id            bigint IDENTITY NOT NULL PRIMARY KEY,
+    message_id    nvarchar(64) COLLATE Latin1_General_100_CI_AS NOT NULL DEFAULT CONVERT(nvarchar(36), NEWID()),
+    source        nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
+    source_seq    bigint NOT NULL DEFAULT 0,
+    source_index  int NOT NULL DEFAULT 0,
+    topic         nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    type          nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    payload       nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
+    payload_bytes varbinary(max) NULL,
+    content_type  nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
+    headers       nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
+    deliver_at    datetime2(6) NULL,
+    created_at    datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
+    queued        tinyint NOT NULL DEFAULT 1,
+    next_at       datetime2(6) NULL,
+    attempts      int NOT NULL DEFAULT 0,
+    forgiven      int NOT NULL DEFAULT 0,
+    lane          AS (
+        CASE
+            WHEN queued = 0 THEN NULL
+            WHEN DATALENGTH(CONVERT(varchar(max), source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500
+            THEN CONVERT(varbinary(500), CONVERT(varchar(max), source COLLATE Latin1_General_100_BIN2_UTF8))
+            ELSE CONVERT(varbinary(500), 0x)
+        END
+    ) PERSISTED,
+    place_a       AS (
+        CASE
+            WHEN queued = 0 THEN NULL
+            WHEN DATALENGTH(CONVERT(varchar(max), source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN source_seq
+            ELSE DATEDIFF_BIG(MICROSECOND, CONVERT(datetime2(6), '19700101', 112), coalesce(next_at, deliver_at, created_at))
+        END
+    ) PERSISTED,
+    place_b       AS (
+        CASE
+            WHEN queued = 0 THEN NULL
+            WHEN DATALENGTH(CONVERT(varchar(max), source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN source_index
+            ELSE 0
+        END
+    ) PERSISTED,
+    INDEX message_id UNIQUE (message_id),
+    INDEX queue (lane, place_a, place_b, id)
+);
+ALTER TABLE [tenure_outbox] SET (LOCK_ESCALATION = DISABLE);
+IF OBJECT_ID(N'[tenure_outbox_attempts]', N'U') IS NULL
+CREATE TABLE [tenure_outbox_attempts] (
+    message bigint NOT NULL,
+    number  int NOT NULL,
+    at      datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
+    outcome nvarchar(16) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    took_us bigint NOT NULL,
+    node    nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    term    bigint NULL,
+    error   nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
+    PRIMARY KEY (message, number)
+);
+ALTER TABLE [tenure_outbox_attempts] SET (LOCK_ESCALATION = DISABLE);
+IF OBJECT_ID(N'[tenure_outbox_dead]', N'U') IS NULL
+CREATE TABLE [tenure_outbox_dead] (
+    id           bigint NOT NULL PRIMARY KEY,
+    died_at      datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
+    outcome      nvarchar(16) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    reason       nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
+    attempts     int NOT NULL,
+    halts        tinyint NOT NULL,
+    discarded_at datetime2(6) NULL,
+    INDEX discarded (discarded_at, id)
+);
+IF OBJECT_ID(N'[tenure_inbox]', N'U') IS NULL
+CREATE TABLE [tenure_inbox] (
+    consumer    varbinary(200) NOT NULL,
+    message_id  nvarchar(36) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    fingerprint nvarchar(36) COLLATE Latin1_General_100_BIN2 NULL,
+    refused     nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
+    accepted_at datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
+    PRIMARY KEY (consumer, message_id),
+    INDEX accepted_at (accepted_at)
+);
+ALTER TABLE [tenure_inbox] SET (LOCK_ESCALATION = DISABLE);
+INSERT INTO [tenure_schema] (version, description, applied_at) VALUES (2, 'outbox, inbox', SYSUTCDATETIME());
+-- 0003 events, snapshots, checkpoints
+IF OBJECT_ID(N'[tenure_streams]', N'U') IS NULL
+CREATE TABLE [tenure_streams] (
+    stream  varbinary(500) NOT NULL PRIMARY KEY,
+    version bigint NOT NULL
+);
+ALTER TABLE [tenure_streams] SET (LOCK_ESCALATION = DISABLE);
+IF OBJECT_ID(N'[tenure_events]', N'U') IS NULL
+CREATE TABLE [tenure_events] (
+    position       bigint IDENTITY NOT NULL PRIMARY KEY,
+    stream         varbinary(500) NOT NULL,
+    version        bigint NOT NULL,
+    event_id       nvarchar(36) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    any_id         nvarchar(36) COLLATE Latin1_General_100_BIN2 NULL,
+    type           nvarchar(250) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    schema_version int NOT NULL,
+    message_id     nvarchar(36) COLLATE Latin1_General_100_BIN2 NULL,
+    correlation    nvarchar(250) COLLATE Latin1_General_100_BIN2 NULL,
+    causation      nvarchar(250) COLLATE Latin1_General_100_BIN2 NULL,
+    headers        nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
+    recorded_at    datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
+    bytes          int NOT NULL DEFAULT 0,
+    payload        nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
+    payload_bytes  varbinary(max) NULL,
+    CONSTRAINT tenure_events_stream_version UNIQUE (stream, version)
+);
+IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(N'[tenure_events]') AND name = N'any_id')
+CREATE UNIQUE INDEX any_id ON [tenure_events] (any_id) WHERE any_id IS NOT NULL;
+ALTER TABLE [tenure_events] SET (LOCK_ESCALATION = DISABLE);
+IF OBJECT_ID(N'[tenure_append_slots]', N'U') IS NULL
+CREATE TABLE [tenure_append_slots] (
+    slot     int NOT NULL PRIMARY KEY,
+    uses     bigint NOT NULL,
+    floor    bigint NOT NULL,
+    holder   bigint NOT NULL,
+    taken_at datetime2(6) NOT NULL
+);
+ALTER TABLE [tenure_append_slots] SET (LOCK_ESCALATION = DISABLE);
+INSERT INTO [tenure_append_slots] (slot, uses, floor, holder, taken_at)
+SELECT n.slot, 0, 0, 0, '1970-01-01'
+FROM (
+    SELECT CAST(a.[key] AS int) * 16 + CAST(b.[key] AS int) AS slot
+    FROM OPENJSON(N'[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]') AS a
+    CROSS JOIN OPENJSON(N'[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]') AS b
+) AS n
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_append_slots] AS t WITH (UPDLOCK, HOLDLOCK) WHERE t.slot = n.slot);
+IF OBJECT_ID(N'[tenure_snapshots]', N'U') IS NULL
+CREATE TABLE [tenure_snapshots] (
+    stream         varbinary(500) NOT NULL PRIMARY KEY,
+    version        bigint NOT NULL,
+    type           nvarchar(250) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    schema_version int NOT NULL,
+    payload        nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
+    payload_bytes  varbinary(max) NULL,
+    taken_at       datetime2(6) NOT NULL
+);
+IF OBJECT_ID(N'[tenure_checkpoints]', N'U') IS NULL
+CREATE TABLE [tenure_checkpoints] (
+    name     varbinary(200) NOT NULL PRIMARY KEY,
+    position bigint NOT NULL,
+    rewinds  bigint NOT NULL DEFAULT 0,
+    moved_at datetime2(6) NOT NULL
+);
+IF OBJECT_ID(N'[tenure_parked]', N'U') IS NULL
+CREATE TABLE [tenure_parked] (
+    subscription varbinary(200) NOT NULL,
+    position     bigint NOT NULL,
+    stream       varbinary(500) NOT NULL,
+    version      bigint NOT NULL,
+    type         nvarchar(250) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    attempts     int NOT NULL,
+    reason       nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    parked_at    datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
+    PRIMARY KEY (subscription, position)
+);
+INSERT INTO [tenure_schema] (version, description, applied_at) VALUES (3, 'events, snapshots, checkpoints', SYSUTCDATETIME());
+-- 0005 nodes and daemons
+IF OBJECT_ID(N'[tenure_cluster]', N'U') IS NULL
+CREATE TABLE [tenure_cluster] (
+    id       int NOT NULL PRIMARY KEY CHECK (id = 1),
+    revision bigint NOT NULL
+);
+INSERT INTO [tenure_cluster] (id, revision)
+SELECT 1, 0 WHERE NOT EXISTS (SELECT 1 FROM [tenure_cluster] WITH (UPDLOCK, HOLDLOCK) WHERE id = 1);
+IF OBJECT_ID(N'[tenure_nodes]', N'U') IS NULL
+CREATE TABLE [tenure_nodes] (
+    name        varbinary(200) NOT NULL PRIMARY KEY,
+    incarnation nvarchar(64) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    term        bigint NOT NULL,
+    machine     nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    pid         bigint NOT NULL,
+    labels      nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    version     nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    capacity    bigint NOT NULL,
+    leads       tinyint NOT NULL,
+    agents      nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    leaving     tinyint NOT NULL,
+    joined_at   datetime2(6) NOT NULL,
+    revision    bigint NOT NULL
+);
+ALTER TABLE [tenure_nodes] SET (LOCK_ESCALATION = DISABLE);
+IF OBJECT_ID(N'[tenure_assignments]', N'U') IS NULL
+CREATE TABLE [tenure_assignments] (
+    daemon     varbinary(200) NOT NULL PRIMARY KEY,
+    state      nvarchar(16) COLLATE Latin1_General_100_BIN2 NOT NULL
+               CHECK (state IN (N'unassigned', N'assigning', N'active', N'revoking')),
+    node       varbinary(200) NULL,
+    node_term  bigint NULL,
+    generation bigint NULL,
+    next_node  varbinary(200) NULL,
+    deadline   datetime2(6) NULL,
+    reason     nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    since      datetime2(6) NOT NULL,
+    weight     bigint NOT NULL,
+    labels     nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    group_name varbinary(200) NULL,
+    layout     bigint NULL,
+    paused_by  nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL,
+    pinned_to  nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL,
+    retired    tinyint NOT NULL,
+    failures   bigint NOT NULL,
+    avoids     nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    moves      bigint NOT NULL,
+    revision   bigint NOT NULL,
+    INDEX revision_daemon (revision, daemon),
+    INDEX node (node),
+    INDEX next_node (next_node),
+    INDEX group_name (group_name),
+    CHECK ((node IS NULL AND node_term IS NULL) OR (node IS NOT NULL AND node_term IS NOT NULL)),
+    CHECK ((group_name IS NULL AND layout IS NULL) OR (group_name IS NOT NULL AND layout IS NOT NULL))
+);
+ALTER TABLE [tenure_assignments] SET (LOCK_ESCALATION = DISABLE);
+INSERT INTO [tenure_schema] (version, description, applied_at) VALUES (5, 'nodes and daemons', SYSUTCDATETIME());
 
--- pending nodes_write
+-- must_have_met
+IF @before <> 1
+BEGIN
+    SELECT 1 AS tenure_unmet;
+    RETURN;
+END
+
+-- nodes_delete
+DELETE n FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked
+INNER LOOP JOIN [tenure_nodes] AS n WITH (ROWLOCK) ON n.name = asked.name
+
+-- nodes_write
 UPDATE t
 SET incarnation = r.incarnation,
     term = r.term,
@@ -942,41 +928,43 @@ FROM OPENJSON(@P1) WITH (
 ) AS r
 WHERE NOT EXISTS (SELECT 1 FROM [tenure_nodes] AS t WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE t.name = r.name)
 
--- pending outbox_again
+-- outbox_again
 UPDATE [tenure_outbox] WITH (ROWLOCK)
 SET attempts = attempts + 1,
     next_at = DATEADD(MICROSECOND, CAST(@P2 % 60000000 AS int), DATEADD(MINUTE, CAST(@P2 / 60000000 AS int), @now))
 WHERE id = @P1
 
--- pending outbox_any
+-- outbox_any
 SELECT CASE WHEN EXISTS (SELECT 1 FROM [tenure_outbox] WITH (INDEX (queue), READPAST, READCOMMITTEDLOCK) WHERE lane >= 0x) THEN 1 ELSE 0 END
            AS found,
        DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
 
--- pending outbox_clock
+-- outbox_clock
 SELECT DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
 
--- pending outbox_content
+-- outbox_content
 SELECT content_type, headers, payload, payload_bytes FROM [tenure_outbox] WHERE id = @P1
 
--- pending outbox_delete
-DELETE FROM [tenure_outbox] WITH (ROWLOCK) WHERE id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+-- outbox_delete
+DELETE o FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
+INNER LOOP JOIN [tenure_outbox] AS o WITH (ROWLOCK) ON o.id = asked.id
 
--- pending outbox_existing
+-- outbox_existing
 SELECT o.message_id, o.source, o.source_seq, o.source_index, o.topic, o.type, o.payload, o.payload_bytes, o.content_type,
        o.headers
 FROM OPENJSON(@P1) WITH (id nvarchar(64) '$') AS asked
 INNER LOOP JOIN [tenure_outbox] AS o WITH (REPEATABLEREAD, ROWLOCK) ON o.message_id = asked.id COLLATE Latin1_General_100_CI_AS
 
--- pending outbox_finish
-UPDATE [tenure_outbox] WITH (ROWLOCK)
-SET queued = 0, attempts = attempts + 1
-WHERE queued = 1 AND attempts = @P2 AND id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+-- outbox_finish
+UPDATE o SET queued = 0, attempts = o.attempts + 1 FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
+INNER LOOP JOIN [tenure_outbox] AS o WITH (ROWLOCK) ON o.id = asked.id
+WHERE o.queued = 1 AND o.attempts = @P2
 
--- pending outbox_halt
-UPDATE [tenure_outbox] WITH (ROWLOCK) SET queued = 2, attempts = attempts + 1 WHERE id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+-- outbox_halt
+UPDATE o SET queued = 2, attempts = o.attempts + 1 FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
+INNER LOOP JOIN [tenure_outbox] AS o WITH (ROWLOCK) ON o.id = asked.id
 
--- pending outbox_insert
+-- outbox_insert
 IF EXISTS (
     SELECT 1
     FROM OPENJSON(@P1) WITH (message_id nvarchar(64) '$.v[0]') AS r
@@ -1002,21 +990,37 @@ FROM OPENJSON(@P1) WITH (
 ) AS r
 ORDER BY r.i
 
--- pending outbox_list
-SELECT TOP (@P7) o.id, o.message_id, o.queued, o.source, o.source_seq, o.source_index, o.topic, o.type,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
-coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.attempts,
-CASE WHEN d.id IS NULL THEN 0 ELSE 1 END AS dead, d.halts, d.reason,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.died_at) AS died_us,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.discarded_at) AS discarded_us,
-(
-    SELECT TOP (1) DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.at) FROM [tenure_outbox_attempts] AS a
-    WHERE a.message = o.id ORDER BY a.number DESC
-) AS tried_us,
-(
-    SELECT TOP (1) a.error FROM [tenure_outbox_attempts] AS a
-    WHERE a.message = o.id AND a.error IS NOT NULL ORDER BY a.number DESC
-) AS last_error
+-- outbox_lane
+SELECT TOP (@P5) id
+FROM [tenure_outbox] WITH (INDEX (queue))
+WHERE lane = @B1
+  AND place_a >= @P2
+  AND (place_a > @P2 OR (place_a = @P2 AND place_b > @P3) OR (place_a = @P2 AND place_b = @P3 AND id > @P4))
+ORDER BY lane, place_a, place_b, id
+
+-- outbox_lane_head
+SELECT TOP (@P2) id
+FROM [tenure_outbox] WITH (INDEX (queue))
+WHERE lane = @B1
+ORDER BY lane, place_a, place_b, id
+
+-- outbox_lanes
+SELECT o.id, o.lane, o.queued, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.attempts, o.forgiven, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes
+FROM (SELECT one.* FROM OPENJSON(@P1) WITH (v4 bigint '$.v[4]', b0 varbinary(8000) '$.v[0]', v1 bigint '$.v[1]', v2 bigint '$.v[2]', v3 bigint '$.v[3]') AS branch
+CROSS APPLY (
+SELECT TOP (branch.v4) id
+FROM [tenure_outbox] WITH (INDEX (queue))
+WHERE lane = branch.b0
+  AND place_a >= branch.v1
+  AND (place_a > branch.v1 OR (place_a = branch.v1 AND place_b > branch.v2) OR (place_a = branch.v1 AND place_b = branch.v2 AND id > branch.v3))
+ORDER BY lane, place_a, place_b, id
+) AS one) AS f
+INNER LOOP JOIN [tenure_outbox] AS o ON o.id = f.id;
+DECLARE @changed1 bigint = ROWCOUNT_BIG();
+SELECT 1 AS tenure_statement, @changed1 AS tenure_changed;
+
+-- outbox_list
+SELECT TOP (@P7) o.id, o.message_id, o.queued, o.source, o.source_seq, o.source_index, o.topic, o.type, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.attempts, CASE WHEN d.id IS NULL THEN 0 ELSE 1 END AS dead, d.halts, d.reason, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.died_at) AS died_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.discarded_at) AS discarded_us, ( SELECT TOP (1) DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.at) FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id ORDER BY a.number DESC ) AS tried_us, ( SELECT TOP (1) a.error FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id AND a.error IS NOT NULL ORDER BY a.number DESC ) AS last_error
 FROM [tenure_outbox] AS o
 LEFT JOIN [tenure_outbox_dead] AS d ON d.id = o.id
 WHERE o.id < @P1
@@ -1027,21 +1031,8 @@ WHERE o.id < @P1
   AND (@P6 = 0 OR (o.queued = 0 AND d.id IS NULL))
 ORDER BY o.id DESC
 
--- pending outbox_list_dead
-SELECT TOP (@P7) o.id, o.message_id, o.queued, o.source, o.source_seq, o.source_index, o.topic, o.type,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
-coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.attempts,
-CASE WHEN d.id IS NULL THEN 0 ELSE 1 END AS dead, d.halts, d.reason,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.died_at) AS died_us,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.discarded_at) AS discarded_us,
-(
-    SELECT TOP (1) DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.at) FROM [tenure_outbox_attempts] AS a
-    WHERE a.message = o.id ORDER BY a.number DESC
-) AS tried_us,
-(
-    SELECT TOP (1) a.error FROM [tenure_outbox_attempts] AS a
-    WHERE a.message = o.id AND a.error IS NOT NULL ORDER BY a.number DESC
-) AS last_error
+-- outbox_list_dead
+SELECT TOP (@P7) o.id, o.message_id, o.queued, o.source, o.source_seq, o.source_index, o.topic, o.type, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.attempts, CASE WHEN d.id IS NULL THEN 0 ELSE 1 END AS dead, d.halts, d.reason, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.died_at) AS died_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.discarded_at) AS discarded_us, ( SELECT TOP (1) DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.at) FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id ORDER BY a.number DESC ) AS tried_us, ( SELECT TOP (1) a.error FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id AND a.error IS NOT NULL ORDER BY a.number DESC ) AS last_error
 FROM [tenure_outbox_dead] AS d
 JOIN [tenure_outbox] AS o ON o.id = d.id
 WHERE d.id < @P1
@@ -1052,21 +1043,8 @@ WHERE d.id < @P1
   AND CASE WHEN d.discarded_at IS NULL THEN 0 ELSE 1 END = @P6
 ORDER BY d.id DESC
 
--- pending outbox_list_pending
-SELECT o.id, o.message_id, o.queued, o.source, o.source_seq, o.source_index, o.topic, o.type,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
-coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.attempts,
-CASE WHEN d.id IS NULL THEN 0 ELSE 1 END AS dead, d.halts, d.reason,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.died_at) AS died_us,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.discarded_at) AS discarded_us,
-(
-    SELECT TOP (1) DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.at) FROM [tenure_outbox_attempts] AS a
-    WHERE a.message = o.id ORDER BY a.number DESC
-) AS tried_us,
-(
-    SELECT TOP (1) a.error FROM [tenure_outbox_attempts] AS a
-    WHERE a.message = o.id AND a.error IS NOT NULL ORDER BY a.number DESC
-) AS last_error
+-- outbox_list_pending
+SELECT o.id, o.message_id, o.queued, o.source, o.source_seq, o.source_index, o.topic, o.type, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.attempts, CASE WHEN d.id IS NULL THEN 0 ELSE 1 END AS dead, d.halts, d.reason, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.died_at) AS died_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.discarded_at) AS discarded_us, ( SELECT TOP (1) DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.at) FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id ORDER BY a.number DESC ) AS tried_us, ( SELECT TOP (1) a.error FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id AND a.error IS NOT NULL ORDER BY a.number DESC ) AS last_error
 FROM (
     SELECT TOP (@P7) o.id
     FROM [tenure_outbox] AS o
@@ -1077,14 +1055,13 @@ FROM (
       AND (@P3 IS NULL OR (o.topic = @P3 AND DATALENGTH(o.topic) = DATALENGTH(@P3)))
       AND (@P4 IS NULL OR (o.source = @P4 AND DATALENGTH(o.source) = DATALENGTH(@P4)))
       AND (@P5 IS NULL OR (o.type = @P5 AND DATALENGTH(o.type) = DATALENGTH(@P5)))
-      AND (@P6 IS NULL OR @P6 IS NOT NULL)
     ORDER BY o.id DESC
 ) AS f
 JOIN [tenure_outbox] AS o ON o.id = f.id
 LEFT JOIN [tenure_outbox_dead] AS d ON d.id = o.id
 ORDER BY o.id DESC
 
--- pending outbox_load
+-- outbox_load
 SELECT DATALENGTH(u.payload) AS text_size, DATALENGTH(o.payload_bytes) AS bytes_size,
        CASE WHEN DATALENGTH(u.payload) <= @P2 THEN o.payload END AS payload,
        CASE WHEN DATALENGTH(o.payload_bytes) <= @P2 THEN o.payload_bytes END AS payload_bytes
@@ -1092,66 +1069,51 @@ FROM [tenure_outbox] AS o
 CROSS APPLY (SELECT CONVERT(varchar(max), o.payload COLLATE Latin1_General_100_BIN2_UTF8) AS payload) AS u
 WHERE o.id = @P1
 
--- pending outbox_lock
+-- outbox_lock
 SELECT o.id, o.queued, o.attempts, CASE WHEN o.lane IS NULL THEN NULL WHEN o.lane = 0x THEN 0 ELSE 1 END AS ordered
 FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
 INNER LOOP JOIN [tenure_outbox] AS o WITH (UPDLOCK, HOLDLOCK, ROWLOCK) ON o.id = asked.id
 ORDER BY o.id
 
--- pending outbox_number
+-- outbox_number
 SELECT id FROM [tenure_outbox] WHERE message_id = @P1
 
--- pending outbox_release
-UPDATE [tenure_outbox] WITH (ROWLOCK) SET queued = 0 WHERE queued = 2 AND id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+-- outbox_release
+UPDATE o SET queued = 0 FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
+INNER LOOP JOIN [tenure_outbox] AS o WITH (ROWLOCK) ON o.id = asked.id
+WHERE o.queued = 2
 
--- pending outbox_revive
-UPDATE [tenure_outbox] WITH (ROWLOCK) SET queued = 1, next_at = @now, forgiven = attempts WHERE id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+-- outbox_revive
+UPDATE o SET queued = 1, next_at = @now, forgiven = o.attempts FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
+INNER LOOP JOIN [tenure_outbox] AS o WITH (ROWLOCK) ON o.id = asked.id
 
--- pending outbox_rows
-SELECT o.id, o.lane, o.queued, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.attempts, o.forgiven, o.message_id,
-CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source,
-o.source_seq, o.source_index,
-CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic,
-CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type,
-CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type,
-CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
-CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape,
-CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload,
-CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes FROM [tenure_outbox] AS o WHERE o.queued = 1 AND o.id IN (SELECT asked.id FROM OPENJSON(@P1) WITH (id bigint '$') AS asked)
+-- outbox_rows
+SELECT o.id, o.lane, o.queued, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.attempts, o.forgiven, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes FROM (SELECT DISTINCT id FROM OPENJSON(@P1) WITH (id bigint '$')) AS asked
+INNER LOOP JOIN [tenure_outbox] AS o ON o.id = asked.id
+WHERE o.queued > 0
 
--- pending outbox_savepoint
+-- outbox_savepoint
 IF @@TRANCOUNT > 0 SAVE TRANSACTION tenure_enqueue
 
--- pending outbox_sources
-SELECT TOP (@P3) o.lane, o.queued, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us
-FROM [tenure_outbox] AS o WITH (INDEX (queue), READPAST, READCOMMITTEDLOCK)
+-- outbox_sources
+SELECT TOP (@P3) o.lane, o.queued, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.id
+FROM [tenure_outbox] AS o WITH (INDEX (queue))
 WHERE o.lane > @B1
   AND NOT EXISTS (SELECT 1 FROM OPENJSON(@B2) WITH (lane varbinary(500) '$') AS left_out WHERE left_out.lane = o.lane)
 ORDER BY o.lane, o.place_a, o.place_b, o.id
 
--- pending outbox_undo
+-- outbox_undo
 ROLLBACK TRANSACTION tenure_enqueue
 
--- pending outbox_unordered
-SELECT TOP (@P3) o.id, o.lane, o.queued, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.attempts, o.forgiven, o.message_id,
-CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source,
-o.source_seq, o.source_index,
-CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic,
-CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type,
-CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type,
-CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers,
-DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
-CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape,
-CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload,
-CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes
+-- outbox_unordered
+SELECT TOP (@P3) o.id, o.lane, o.queued, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.attempts, o.forgiven, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes
 FROM [tenure_outbox] AS o WITH (INDEX (queue), READPAST, READCOMMITTEDLOCK)
 WHERE o.lane = 0x
   AND (o.place_a > @P1 OR (o.place_a = @P1 AND o.place_b = 0 AND o.id > @P2))
   AND o.place_a <= DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now)
 ORDER BY o.lane, o.place_a, o.place_b, o.id
 
--- pending outbox_unordered_narrow
+-- outbox_unordered_narrow
 SELECT TOP (@P3) o.place_a AS due_us, o.id
 FROM [tenure_outbox] AS o WITH (INDEX (queue), READPAST, READCOMMITTEDLOCK)
 WHERE o.lane = 0x
@@ -1159,13 +1121,32 @@ WHERE o.lane = 0x
   AND o.place_a <= DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now)
 ORDER BY o.lane, o.place_a, o.place_b, o.id
 
--- pending outbox_unordered_next
+-- outbox_unordered_next
 SELECT TOP (@P1) o.place_a AS due_us, o.id
 FROM [tenure_outbox] AS o WITH (INDEX (queue), READPAST, READCOMMITTEDLOCK)
 WHERE o.lane = 0x AND o.place_a > DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now)
 ORDER BY o.lane, o.place_a, o.place_b, o.id
 
--- pending parked_add
+-- outbox_walk
+DECLARE @walk_lane varbinary(500) = @B1, @walk_next varbinary(500)
+
+-- outbox_walk_find
+SET @walk_next = (
+    SELECT TOP (1) lane FROM [tenure_outbox] WITH (INDEX (queue))
+    WHERE lane > @walk_lane
+    ORDER BY lane, place_a, place_b, id
+)
+
+-- outbox_walk_head
+SELECT TOP (1) o.lane, o.queued, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.id
+FROM [tenure_outbox] AS o WITH (INDEX (queue))
+WHERE o.lane = @walk_lane
+ORDER BY o.lane, o.place_a, o.place_b, o.id
+
+-- outbox_walk_move
+SET @walk_lane = @walk_next
+
+-- parked_add
 INSERT INTO [tenure_parked] (subscription, position, stream, version, type, attempts, reason)
 SELECT r.subscription, r.position, r.stream, r.version, r.type, r.attempts, r.reason
 FROM OPENJSON(@P1) WITH (
@@ -1173,35 +1154,103 @@ FROM OPENJSON(@P1) WITH (
     type nvarchar(250) '$.v[4]', attempts int '$.v[5]', reason nvarchar(max) '$.v[6]'
 ) AS r
 
--- pending parked_clear
-DELETE FROM [tenure_parked] WITH (ROWLOCK)
-WHERE subscription = @B1 AND position IN (SELECT asked.position FROM OPENJSON(@P2) WITH (position bigint '$') AS asked)
+-- parked_clear
+DELETE p FROM OPENJSON(@P2) WITH (position bigint '$') AS asked
+INNER LOOP JOIN [tenure_parked] AS p WITH (ROWLOCK) ON p.subscription = @B1 AND p.position = asked.position
 
--- pending parked_forget
+-- parked_forget
 DELETE FROM [tenure_parked] WITH (ROWLOCK) WHERE subscription = @B1 AND position > @P2
 
--- pending parked_list
+-- parked_list
 SELECT TOP (@P2) position, stream, version, type, attempts, reason, DATEDIFF_BIG(MICROSECOND, '1970-01-01', parked_at) AS parked_us
 FROM [tenure_parked]
 WHERE subscription = @B1
 ORDER BY position
 
--- pending savepoint
+-- rollback
+IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION
+
+-- savepoint
 IF @@TRANCOUNT > 0 SAVE TRANSACTION tenure_append
 
--- pending savepoint_back
+-- savepoint_back
 ROLLBACK TRANSACTION tenure_append
 
--- pending savepoint_release
+-- savepoint_release
 DECLARE @own_nothing bit
 
--- pending session_uncommitted
+-- schema_read
+SELECT coalesce(max(version), 0) AS version FROM [tenure_schema]
+
+-- schema_write
+INSERT INTO [tenure_schema] (version, description, applied_at) VALUES (@P1, @P2, SYSUTCDATETIME())
+
+-- session_uncommitted
 DECLARE @own_nothing bit
 
--- pending snapshot_load
+-- slot_find
+DECLARE @own_place bigint = @P1
+
+-- slot_none
+DECLARE @own_nothing bit
+
+-- slot_own
+IF @before = 0
+BEGIN
+    SELECT 1 AS tenure_unmet;
+    RETURN;
+END;
+UPDATE [tenure_append_slots] WITH (ROWLOCK)
+SET uses = uses + 1,
+    floor = (SELECT coalesce(max(position), 0) FROM [tenure_events] WITH (READUNCOMMITTED)),
+    holder = @@SPID,
+    taken_at = SYSUTCDATETIME()
+WHERE slot = @@SPID % 128
+
+-- slot_take
+DECLARE @own_slot int, @own_top bigint;
+SELECT TOP (1) @own_slot = slot
+FROM [tenure_append_slots] WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
+WHERE slot >= @P1 AND holder <> @@SPID
+ORDER BY slot;
+SET @own_top = (SELECT coalesce(max(position), 0) FROM [tenure_events] WITH (READUNCOMMITTED));
+UPDATE [tenure_append_slots] WITH (ROWLOCK, READCOMMITTEDLOCK)
+SET uses = uses + 1,
+    floor = CASE WHEN @own_slot IS NULL THEN floor ELSE @own_top END,
+    holder = @@SPID,
+    taken_at = SYSUTCDATETIME()
+WHERE slot = coalesce(@own_slot, @P1)
+
+-- slots_seen
+DECLARE @all_seen TABLE (
+    slot int NOT NULL PRIMARY KEY, uses bigint NOT NULL, floor bigint NOT NULL, holder bigint NOT NULL, lasts_us bigint NOT NULL
+);
+INSERT INTO @all_seen (slot, uses, floor, holder, lasts_us)
+SELECT slot, uses, floor, holder, DATEDIFF_BIG(MICROSECOND, taken_at, SYSUTCDATETIME())
+FROM [tenure_append_slots] WITH (READUNCOMMITTED)
+WHERE uses > 0;
+DECLARE @all_horizon bigint = (
+    SELECT min(seen.floor) FROM @all_seen AS seen
+    WHERE NOT EXISTS (
+        SELECT 1 FROM @all_settled AS settled WHERE settled.slot = seen.slot AND settled.uses = seen.uses
+    )
+);
+SET @all_horizon = CASE WHEN @all_horizon < @all_top THEN @all_horizon ELSE @all_top END;
+SELECT slot, uses, floor, holder, lasts_us FROM @all_seen
+
+-- slots_settled
+DECLARE @all_settled TABLE (slot int NOT NULL PRIMARY KEY, uses bigint NOT NULL);
+INSERT INTO @all_settled (slot, uses)
+SELECT slot, uses FROM [tenure_append_slots] WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE uses > 0;
+SELECT slot, uses FROM @all_settled
+
+-- slots_unsettled
+DECLARE @own_nothing bit
+
+-- snapshot_load
 SELECT version, type, schema_version, payload, payload_bytes FROM [tenure_snapshots] WHERE stream = @B1
 
--- pending snapshot_save
+-- snapshot_save
 INSERT INTO [tenure_snapshots] (stream, version, type, schema_version, payload, payload_bytes, taken_at)
 SELECT @B1, @P2, @P3, @P4, @P5, @B6, @now
 WHERE NOT EXISTS (SELECT 1 FROM [tenure_snapshots] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE stream = @B1);
@@ -1209,40 +1258,57 @@ UPDATE [tenure_snapshots] WITH (ROWLOCK)
 SET version = @P2, type = @P3, schema_version = @P4, payload = @P5, payload_bytes = @B6, taken_at = @now
 WHERE stream = @B1 AND version <= @P2
 
--- pending stats_dead
+-- stats_dead
 SELECT coalesce(sum(CASE WHEN d.discarded_at IS NULL THEN 1 ELSE 0 END), 0) AS dead,
        coalesce(sum(CASE WHEN d.discarded_at IS NULL THEN 0 ELSE 1 END), 0) AS discarded,
        count(DISTINCT CASE WHEN d.discarded_at IS NULL AND d.halts = 1 THEN o.lane END) AS halted
 FROM [tenure_outbox_dead] AS d
 LEFT JOIN [tenure_outbox] AS o ON o.id = d.id AND d.halts = 1
 
--- pending stats_total
+-- stats_pending
+SELECT COUNT_BIG(*) AS pending,
+       coalesce(sum(CASE WHEN o.attempts = 0 AND coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) > clock.now_us THEN 1 ELSE 0 END), 0) AS delayed_rows,
+       coalesce(sum(CASE WHEN o.attempts > 0 THEN 1 ELSE 0 END), 0) AS retrying,
+       min(
+           CASE WHEN h.lane IS NULL AND (o.attempts > 0 OR coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) <= clock.now_us)
+           THEN DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)) END
+       ) AS oldest_us,
+       max(clock.now_us) AS now_us
+FROM (SELECT DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us) AS clock
+CROSS JOIN [tenure_outbox] AS o WITH (INDEX (queue), READPAST, READCOMMITTEDLOCK)
+LEFT JOIN (
+    SELECT DISTINCT x.lane
+    FROM [tenure_outbox_dead] AS d
+    INNER JOIN [tenure_outbox] AS x WITH (READPAST, READCOMMITTEDLOCK) ON x.id = d.id
+    WHERE d.halts = 1 AND d.discarded_at IS NULL AND x.lane IS NOT NULL
+) AS h ON h.lane = o.lane
+WHERE o.lane IS NOT NULL AND o.queued = 1
+
+-- stats_total
 SELECT (SELECT COUNT_BIG(*) FROM (SELECT TOP (@P1) 1 AS one FROM [tenure_outbox]) AS few) AS few,
        (SELECT coalesce(max(id) - min(id) + 1, 0) FROM [tenure_outbox]) AS span
 
--- pending stream_first
-INSERT INTO [tenure_streams] (stream, version)
-SELECT @B1, @P2
-WHERE NOT EXISTS (SELECT 1 FROM [tenure_streams] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE stream = @B1);
-IF ROWCOUNT_BIG() = 0
+-- stream_first
+IF EXISTS (SELECT 1 FROM [tenure_streams] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE stream = @B1)
 BEGIN
     SELECT 1 AS tenure_duplicate;
     RETURN;
-END
+END;
+INSERT INTO [tenure_streams] (stream, version) VALUES (@B1, @P2)
 
--- pending stream_move
+-- stream_move
 UPDATE [tenure_streams] WITH (ROWLOCK) SET version = version + @P3 WHERE stream = @B1 AND version = @P2
 
--- pending stream_raise
+-- stream_raise
 INSERT INTO [tenure_streams] (stream, version)
 SELECT @B1, 0
 WHERE NOT EXISTS (SELECT 1 FROM [tenure_streams] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE stream = @B1);
 UPDATE [tenure_streams] WITH (ROWLOCK) SET version = version + @P2 WHERE stream = @B1
 
--- pending stream_version
+-- stream_version
 SELECT version FROM [tenure_streams] WITH (REPEATABLEREAD, ROWLOCK) WHERE stream = @B1
 
--- pending sweep_inbox
+-- sweep_inbox
 WITH oldest AS (
     SELECT TOP (@P2) consumer, message_id FROM [tenure_inbox] WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     WHERE accepted_at <= DATEADD(MICROSECOND, -CAST(@P1 % 60000000 AS int), DATEADD(MINUTE, -CAST(@P1 / 60000000 AS int), @now))
@@ -1250,7 +1316,7 @@ WITH oldest AS (
 )
 DELETE FROM oldest
 
--- pending sweep_look
+-- sweep_look
 SELECT TOP (@P2) o.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
        CASE WHEN o.queued = 0 THEN DATEDIFF_BIG(
            MICROSECOND, '1970-01-01',
@@ -1267,15 +1333,6 @@ FROM [tenure_outbox] AS o
 LEFT JOIN [tenure_outbox_dead] AS d ON d.id = o.id
 WHERE o.id > @P1
 ORDER BY o.id
-
--- rollback
-IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION
-
--- schema_read
-SELECT coalesce(max(version), 0) AS version FROM [tenure_schema]
-
--- schema_write
-INSERT INTO [tenure_schema] (version, description, applied_at) VALUES (@P1, @P2, SYSUTCDATETIME())
 
 -- tables_there
 SELECT t.name AS name
