@@ -22,7 +22,7 @@
 //! | `store`, `connect`, `pool` | the handle, its connections |
 //! | `batch` | several statements as one text, and whose answer is whose |
 //! | `session`, `joined` | statements on a connection of ours, and in a transaction of the user's own |
-//! | `fence` | [`Fencing`]: the check in the user's transaction |
+//! | `fence`, `outbox`, `inbox`, `events` | [`Fencing`], [`Outbox`], [`Inbox`], [`Events`], [`Checkpoints`]: in the user's transaction |
 //! | `applock`, `wait`, `presence`, `locks` | locks of a session, flags on them, and [`SqlServerLocks`] |
 //! | `rows`, `error` | between our types and the driver's |
 //! | `statements` | the folder `sql/` |
@@ -31,12 +31,15 @@ mod applock;
 mod batch;
 mod connect;
 mod error;
+mod events;
 mod fence;
 #[cfg(test)]
 mod grammar;
+mod inbox;
 mod joined;
 mod locks;
 mod options;
+mod outbox;
 mod pool;
 mod presence;
 mod rows;
@@ -45,8 +48,11 @@ mod statements;
 mod store;
 mod wait;
 
+pub use events::{Checkpoints, Events};
 pub use fence::Fencing;
+pub use inbox::Inbox;
 pub use locks::SqlServerLocks;
 pub use options::{Encrypt, SqlServerOptions};
+pub use outbox::Outbox;
 pub use statements::migrations;
 pub use store::SqlServerStore;

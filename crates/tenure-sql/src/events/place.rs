@@ -121,7 +121,13 @@ impl Unit<'_> {
             (Self::Joined(session), Err(fault)) => {
                 // After a deadlock or without a connection there is no transaction to go on with, nor where there was none.
                 if !matches!(fault.kind, FaultKind::Gone | FaultKind::Deadlock | FaultKind::NoTransaction) {
-                    session.run(&Call::new(&shared.statements.savepoint_back, [])).await?;
+                    let back = session.run(&Call::new(&shared.statements.savepoint_back, [])).await;
+                    let goes_on = matches!(fault.kind, FaultKind::Duplicate | FaultKind::Unmet);
+                    match back {
+                        // A server may undo the whole transaction for any error: that error is the news.
+                        Err(gone) if gone.kind == FaultKind::NoTransaction && !goes_on => {}
+                        back => drop(back?),
+                    }
                 }
                 Err(fault)
             }

@@ -6,7 +6,10 @@
 // Tests fail by panicking, and say aloud what could not be run.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
+mod cluster_suite;
+mod event_suite;
 mod links;
 mod names;
+mod outbox_suite;
 mod sandbox;
 mod suite;

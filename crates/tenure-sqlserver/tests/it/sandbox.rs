@@ -5,8 +5,10 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use tenure_conformance::outbox::AuditLine;
 use tenure_core::contract::Schema as _;
 use tenure_core::naming::{Identifier, Naming};
+use tenure_core::time::StoreTime;
 use tenure_sql::SqlStore;
 use tenure_sqlserver::{SqlServerOptions, SqlServerStore};
 use tiberius::{AuthMethod, Client, Config, EncryptionLevel};
@@ -59,6 +61,31 @@ impl Sandbox {
         format!("[{}{table}]", self.prefix)
     }
 
+    /// Runs a text on a connection of its own, and gives the rows of its answer.
+    pub(crate) async fn query(&self, sql: &str) -> Vec<tiberius::Row> {
+        let mut user = self.user().await;
+        let answer = user.simple_query(sql).await.expect("an answer");
+        answer.into_first_result().await.expect("rows")
+    }
+
+    /// What operators did, of the actions that begin so.
+    pub(crate) async fn audit(&self, actions: &str) -> Vec<AuditLine> {
+        let sql = format!(
+            "SELECT DATEDIFF_BIG(MICROSECOND, '1970-01-01', at), actor, action, subject, detail FROM {} \
+             WHERE action LIKE N'{actions} %' ORDER BY id",
+            self.table("audit")
+        );
+        let text = |row: &tiberius::Row, at: usize| row.get::<&str, _>(at).expect("a text").to_owned();
+        let line = |row: &tiberius::Row| AuditLine {
+            at: StoreTime::from_micros(row.get(0).expect("a moment")),
+            by: text(row, 1),
+            action: text(row, 2),
+            subject: text(row, 3),
+            detail: text(row, 4),
+        };
+        self.query(&sql).await.iter().map(line).collect()
+    }
+
     /// Runs a statement about one name on a connection of its own, and says how many rows it concerned.
     pub(crate) async fn execute(&self, sql: String, name: &str) -> u64 {
         let mut user = self.user().await;
@@ -75,7 +102,8 @@ impl Drop for Sandbox {
             runtime.block_on(async {
                 let Some(mut user) = user(&url).await else { return };
                 let tables = tenure_core::naming::TABLES.map(|table| format!("[{prefix}{table}]")).join(", ");
-                let sql = format!("SET LOCK_TIMEOUT 5000; DROP TABLE IF EXISTS {tables}");
+                // The last one is not ours, but the suites'.
+                let sql = format!("SET LOCK_TIMEOUT 5000; DROP TABLE IF EXISTS {tables}, [{prefix}effects]");
                 if let Ok(dropped) = user.simple_query(sql).await {
                     let _ = dropped.into_results().await;
                 }

@@ -38,16 +38,7 @@ impl Backend for SqlServerBackend {
     }
 
     async fn check_fence(&self, fence: &Fence) -> Option<FenceCheck> {
-        let fencing = self.sandbox.store().await.fencing();
-        let mut user = self.sandbox.user().await;
-        user.begin_transaction().await.expect("a transaction");
-        let answer = fencing.check(&mut user, fence).await;
-        user.commit_transaction().await.expect("committed");
-        Some(match answer {
-            Ok(()) => FenceCheck::Holds,
-            Err(FenceError::Fenced(fenced)) => FenceCheck::Refused(fenced),
-            Err(error) => panic!("{error}"),
-        })
+        Some(check_fence(&self.sandbox, fence).await)
     }
 
     async fn delete_row(&self, name: &LeaseName) -> bool {
@@ -62,5 +53,19 @@ impl Backend for SqlServerBackend {
 
     fn promises(&self) -> &'static [Need] {
         &[Need::Admin, Need::Registry, Need::Fence, Need::DeleteRow, Need::RegressTerm]
+    }
+}
+
+/// Checks a fence in a transaction of a user's own.
+pub(crate) async fn check_fence(sandbox: &Sandbox, fence: &Fence) -> FenceCheck {
+    let fencing = sandbox.store().await.fencing();
+    let mut user = sandbox.user().await;
+    user.begin_transaction().await.expect("a transaction");
+    let answer = fencing.check(&mut user, fence).await;
+    user.commit_transaction().await.expect("committed");
+    match answer {
+        Ok(()) => FenceCheck::Holds,
+        Err(FenceError::Fenced(fenced)) => FenceCheck::Refused(fenced),
+        Err(error) => panic!("{error}"),
     }
 }
