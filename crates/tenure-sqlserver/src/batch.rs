@@ -21,17 +21,14 @@
 
 use std::fmt::Write as _;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use serde_json::{Value as Json, json};
-use tenure_core::time::StoreTime;
-use tenure_sql::{Call, Fault, FaultKind, Value, moment_text};
+use tenure_sql::{Call, Fault, FaultKind, Value};
 use tiberius::ColumnData;
+
+use crate::branches::branches;
+use crate::parameters::{as_bytes, as_it_is, table};
 
 /// The server takes 2,100 parameters; two of them are the driver's own.
 const PARAMETERS_MAX: usize = 2_000;
-/// A text in a row is given as its bytes too, up to this length: that is what names are compared as.
-const NAME_MAX_BYTES: usize = 500;
 
 /// The columns of the row that ends a statement's answer.
 pub(crate) const ENDED: [&str; 2] = ["tenure_statement", "tenure_changed"];
@@ -103,7 +100,7 @@ impl Batch {
                 }
                 Piece::Plain(at) | Piece::Bytes(at) => {
                     if let Value::Branches { one, each } = parameter(call, at)? {
-                        self.parameters.push(text(&rows(each)));
+                        self.parameters.push(table(each));
                         self.text.push_str(&branches(one, each, self.parameters.len())?);
                         continue;
                     }
@@ -205,119 +202,6 @@ fn parameter<'c>(call: &'c Call<'_>, number: usize) -> Result<&'c Value, Fault> 
     call.params.get(number).ok_or_else(missing)
 }
 
-/// A parameter as it is. Nothing is a text, which the server turns into any type but bytes; a moment is a text as well, in the
-/// one form that no language of a login reads otherwise.
-fn as_it_is(value: &Value) -> ColumnData<'static> {
-    match value {
-        Value::Null => ColumnData::String(None),
-        Value::Int(number) => ColumnData::I64(Some(*number)),
-        Value::Text(text) => ColumnData::String(Some(text.clone().into())),
-        Value::Bytes(bytes) => ColumnData::Binary(Some(bytes.clone().into())),
-        Value::Time(at) => ColumnData::String(Some(moment(*at).into())),
-        Value::List(list) => text(&Json::Array(list.iter().map(cell).collect())),
-        Value::Rows(table) | Value::Branches { each: table, .. } => text(&rows(table)),
-    }
-}
-
-/// A parameter as bytes.
-fn as_bytes(value: &Value) -> Result<ColumnData<'static>, Fault> {
-    Ok(match value {
-        Value::Null => ColumnData::Binary(None),
-        Value::Text(text) => ColumnData::Binary(Some(text.clone().into_bytes().into())),
-        Value::Bytes(bytes) => ColumnData::Binary(Some(bytes.clone().into())),
-        Value::List(list) => text(&Json::Array(list.iter().map(cell_as_bytes).collect())),
-        Value::Rows(table) | Value::Branches { each: table, .. } => text(&rows(table)),
-        Value::Int(_) | Value::Time(_) => {
-            return Err(Fault::new(FaultKind::Other, "a number or a moment has no bytes"));
-        }
-    })
-}
-
-/// One question for each of several lists of parameters: they are the rows of the parameter that stands at this place, and each
-/// is asked with the columns of its row.
-fn branches(one: &str, each: &[Vec<Value>], place: usize) -> Result<String, Fault> {
-    let first = each.first().map(Vec::as_slice).unwrap_or_default();
-    let (mut asked, mut columns): (String, Vec<String>) = Default::default();
-    for piece in pieces(one) {
-        let (at, column, kind) = match piece {
-            Piece::Text(text) => {
-                asked.push_str(text);
-                continue;
-            }
-            Piece::Plain(at) => match first.get(at) {
-                Some(Value::Int(_)) => (at, format!("v{at} bigint '$.v[{at}]'"), 'v'),
-                _ => return Err(odd_branch(at)),
-            },
-            Piece::Bytes(at) => match first.get(at) {
-                Some(Value::Bytes(_)) => (at, format!("b{at} varbinary(8000) '$.v[{at}]'"), 'b'),
-                Some(Value::Text(_)) => (at, format!("b{at} varbinary(8000) '$.b[{at}]'"), 'b'),
-                _ => return Err(odd_branch(at)),
-            },
-            Piece::Now | Piece::Before | Piece::Own(_) => {
-                return Err(Fault::new(FaultKind::Other, "a branch has parameters and no variables"));
-            }
-        };
-        let _ = write!(asked, "branch.{kind}{at}");
-        if !columns.contains(&column) {
-            columns.push(column);
-        }
-    }
-    let columns = columns.join(", ");
-    Ok(format!(
-        "SELECT one.* FROM OPENJSON(@P{place}) WITH ({columns}) AS branch\nCROSS APPLY (\n{asked}\n) AS one"
-    ))
-}
-
-fn odd_branch(at: usize) -> Fault {
-    Fault::new(FaultKind::Other, format!("parameter {} of a branch is neither a number nor bytes", at + 1))
-}
-
-fn text(json: &Json) -> ColumnData<'static> {
-    ColumnData::String(Some(json.to_string().into()))
-}
-
-/// Rows, for `OPENJSON(@P1) WITH (…)`: `$.i` is a row's number, `$.v[0]` its first value, and `$.b[0]` that value as bytes if it
-/// is a text as short as a name. The server reads rows of JSON in no certain order: hence the number.
-fn rows(table: &[Vec<Value>]) -> Json {
-    let row = |(number, row): (usize, &Vec<Value>)| {
-        let values: Vec<Json> = row.iter().map(cell).collect();
-        let bytes: Vec<Json> = row.iter().map(name_as_bytes).collect();
-        json!({ "i": number, "v": values, "b": bytes })
-    };
-    Json::Array(table.iter().enumerate().map(row).collect())
-}
-
-/// A value within JSON. Bytes are written in base64, which the server reads where the column's type says bytes.
-fn cell(value: &Value) -> Json {
-    match value {
-        Value::Int(number) => json!(number),
-        Value::Text(text) => json!(text),
-        Value::Bytes(bytes) => json!(STANDARD.encode(bytes)),
-        Value::Time(at) => json!(moment(*at)),
-        // Lists within lists are not asked for.
-        Value::Null | Value::List(_) | Value::Rows(_) | Value::Branches { .. } => Json::Null,
-    }
-}
-
-fn cell_as_bytes(value: &Value) -> Json {
-    match value {
-        Value::Text(text) => json!(STANDARD.encode(text)),
-        other => cell(other),
-    }
-}
-
-fn name_as_bytes(value: &Value) -> Json {
-    match value {
-        Value::Text(text) if text.len() <= NAME_MAX_BYTES => json!(STANDARD.encode(text)),
-        _ => Json::Null,
-    }
-}
-
-/// `2026-11-15T09:30:00.123456`
-fn moment(at: StoreTime) -> String {
-    moment_text(at).replacen(' ', "T", 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -378,29 +262,6 @@ mod tests {
     }
 
     #[test]
-    fn lists_and_rows_are_json_with_bytes_in_base64() {
-        let list =
-            |value: Value, sql: &str| texts(&Batch::of(&Call::new(sql, vec![value])).unwrap()).concat();
-        let names = || Value::list(["a ", "ü\"\u{1f980}"]);
-        assert_eq!(list(names(), "@P1"), format!("String(Some({:?}))", "[\"a \",\"ü\\\"\u{1f980}\"]"));
-        assert_eq!(list(names(), "@B1"), format!("String(Some({:?}))", "[\"YSA=\",\"w7wi8J+mgA==\"]"));
-        assert_eq!(list(Value::list(Vec::<i64>::new()), "@P1"), "String(Some(\"[null]\"))");
-        let at = StoreTime::from_micros(7);
-        let table = Value::Rows(vec![
-            vec!["n".into(), i64::MAX.into(), Value::Null],
-            vec!["x".repeat(501).into(), at.into(), Value::Bytes(vec![0, 255])],
-        ]);
-        let Batch { parameters, .. } = Batch::of(&Call::new("@P1", vec![table])).unwrap();
-        let [ColumnData::String(Some(text))] = parameters.as_slice() else { panic!("{parameters:?}") };
-        let read: Json = serde_json::from_str(text).unwrap();
-        let first = json!({ "i": 0, "v": ["n", i64::MAX, null], "b": ["bg==", null, null] });
-        let long = "x".repeat(501);
-        let second =
-            json!({ "i": 1, "v": [long, "1970-01-01T00:00:00.000007", "AP8="], "b": [null, null, null] });
-        assert_eq!(read, json!([first, second]));
-    }
-
-    #[test]
     fn a_statement_may_ask_how_many_rows_the_one_before_it_concerned() {
         let ask = || Call::new("IF @before <> 1 OR @before = 7 RETURN", []);
         let mut together = Batch::of(&Call::new("UPDATE a SET x = 1", [])).unwrap();
@@ -412,32 +273,5 @@ mod tests {
         alone.follows(3);
         assert!(alone.text.starts_with("IF @P1 <> 1 OR @P1 = 7 RETURN"), "{}", alone.text);
         assert_eq!(texts(&alone), ["I64(Some(3))"]);
-    }
-
-    #[test]
-    fn branches_are_one_question_with_the_columns_of_each_row() {
-        let one = "-- 1 source\nSELECT TOP (@P2) id FROM t WHERE lane = @B1 AND a > @P2".to_owned();
-        let each =
-            vec![vec![Value::Bytes(vec![255]), Value::Int(2)], vec![Value::Bytes(vec![0]), Value::Int(3)]];
-        let asked = |each| {
-            let value = Value::Branches { one: one.clone(), each };
-            Batch::of(&Call::new("SELECT * FROM (@P1) AS f WHERE x = @P2", vec![value, Value::Int(9)]))
-        };
-        let batch = asked(each).unwrap();
-        assert!(
-            batch.text.starts_with(
-                "SELECT * FROM (SELECT one.* FROM OPENJSON(@P1) WITH (v1 bigint '$.v[1]', b0 varbinary(8000) '$.v[0]') AS \
-                 branch\nCROSS APPLY (\n-- 1 source\nSELECT TOP (branch.v1) id FROM t WHERE lane = branch.b0 AND a > \
-                 branch.v1\n) AS one) AS f WHERE x = @P2;"
-            ),
-            "{}",
-            batch.text
-        );
-        let [ColumnData::String(Some(text)), ColumnData::I64(Some(9))] = batch.parameters.as_slice() else {
-            panic!("{:?}", batch.parameters)
-        };
-        let read: Json = serde_json::from_str(text).unwrap();
-        assert_eq!(read[1]["v"], json!(["AA==", 3]));
-        assert!(asked(vec![vec![Value::Null, Value::Null]]).is_err());
     }
 }

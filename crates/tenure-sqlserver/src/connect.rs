@@ -38,6 +38,8 @@ pub(crate) struct Greeting {
     /// Where tables without a schema go.
     pub(crate) schema: String,
     pub(crate) trips: Trips,
+    /// Whether readers see what was committed before, and wait for nobody (READ_COMMITTED_SNAPSHOT).
+    pub(crate) versions: bool,
 }
 
 /// Opens connections to one server.
@@ -93,9 +95,10 @@ impl Connector {
         self.refuse(row)?;
         let text = |column| row.text(column).ok().flatten().unwrap_or_default();
         let (version, schema) = (text("version"), text("own_schema"));
+        let versions = row.number("versions").ok().flatten() == Some(1);
         let trips = trips(&mut link).await;
         link.close();
-        Ok(Greeting { version, schema, trips })
+        Ok(Greeting { version, schema, trips, versions })
     }
 
     fn refuse(&self, row: &Row) -> Result<(), StoreError> {

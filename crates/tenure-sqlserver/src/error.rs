@@ -76,8 +76,9 @@ fn kind(number: u32, severity: u8) -> FaultKind {
         628 | 3903 | 6401 => FaultKind::NoTransaction,
         // The database is read-only, or a secondary replica.
         3906 | 3908 | 978 => FaultKind::ReadOnly,
-        // Logins, databases, schemas and permissions.
-        18401
+        // Logins, databases, schemas and permissions; and an isolation at which rows cannot be passed over.
+        650
+        | 18401
         | 18450..=18452
         | 18456..=18463
         | 18468..=18471
@@ -149,6 +150,7 @@ mod tests {
             (3908, FaultKind::ReadOnly),
             (18456, FaultKind::Refused),
             (4060, FaultKind::Refused),
+            (650, FaultKind::Refused),
             (229, FaultKind::Refused),
             (230, FaultKind::Refused),
             (262, FaultKind::Refused),

@@ -20,7 +20,7 @@
 //! |---|---|
 //! | `options` | [`SqlServerOptions`] and the URL |
 //! | `store`, `connect`, `pool` | the handle, its connections |
-//! | `batch` | several statements as one text, and whose answer is whose |
+//! | `batch`, `parameters`, `branches` | several statements as one text, what goes into it, and whose answer is whose |
 //! | `session`, `joined` | statements on a connection of ours, and in a transaction of the user's own |
 //! | `fence`, `outbox`, `inbox`, `events` | [`Fencing`], [`Outbox`], [`Inbox`], [`Events`], [`Checkpoints`]: in the user's transaction |
 //! | `applock`, `wait`, `presence`, `locks` | locks of a session, flags on them, and [`SqlServerLocks`] |
@@ -29,6 +29,7 @@
 
 mod applock;
 mod batch;
+mod branches;
 mod connect;
 mod error;
 mod events;
@@ -40,6 +41,7 @@ mod joined;
 mod locks;
 mod options;
 mod outbox;
+mod parameters;
 mod pool;
 mod presence;
 mod rows;

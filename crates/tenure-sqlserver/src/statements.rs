@@ -24,6 +24,7 @@ pub(crate) const GREETING: &str = include_str!("../sql/driver/greeting.sql");
 pub(crate) const LOCK_TAKE: &str = include_str!("../sql/driver/lock_take.sql");
 pub(crate) const LOCK_GIVE: &str = include_str!("../sql/driver/lock_give.sql");
 pub(crate) const LOCK_FREE: &str = include_str!("../sql/driver/lock_free.sql");
+const BRANCHES: &str = include_str!("../sql/driver/branches.sql");
 const WALK: &str = include_str!("../sql/driver/walk.sql");
 pub(crate) const OPEN_TRANSACTIONS: &str = include_str!("../sql/driver/open_transactions.sql");
 
@@ -58,6 +59,13 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
 /// The statements of all migrations for tables of these names, as a script for `sqlcmd`. Connects to nothing.
 pub fn migrations(naming: &Naming) -> String {
     tenure_sql::script(MIGRATIONS, &TEXTS, naming, QUOTES)
+}
+
+/// One question for each row of the parameter at this place, which has these columns.
+pub(crate) fn branches(place: usize, columns: &str, one: &str) -> String {
+    [("{parameter}", format!("@P{place}").as_str()), ("{columns}", columns), ("{one}", one)]
+        .iter()
+        .fold(BRANCHES.trim_end().to_owned(), |text, (name, part)| text.replace(name, part))
 }
 
 /// The text of a walk from source to source, of the statements that are its steps.

@@ -23,6 +23,9 @@ use crate::statements::{MIGRATIONS, QUOTES, TEXTS, walk};
 
 /// What this store calls itself in rows.
 const BACKEND: &str = "sqlserver";
+/// What is said of a database without versions of rows.
+const NO_VERSIONS: &str =
+    "READ_COMMITTED_SNAPSHOT is off: relays and readers wait for transactions that write what they read";
 /// How long a node waits for another one to migrate.
 const MIGRATION_PATIENCE: Duration = Duration::from_secs(60);
 
@@ -50,7 +53,7 @@ impl SqlServerStore {
             presence: true,
             silence: false,
             fence_in_transaction: true,
-            notes: Vec::new(),
+            notes: if greeting.versions { Vec::new() } else { vec![NO_VERSIONS.into()] },
         };
         tracing::info!(
             store = %label,

@@ -1,0 +1,4 @@
+SELECT one.* FROM OPENJSON({parameter}) WITH ({columns}) AS branch
+CROSS APPLY (
+{one}
+) AS one
