@@ -1,4 +1,5 @@
--- Messages by number, with when they were finished: null while they are not. One that was never delivered is not finished.
+-- Messages by number, with when they were finished: null while they are not. One that was never delivered is not finished. What is
+-- locked is passed over, and swept another time.
 -- 1 after which number, 2 how many
 SELECT TOP (@P2) o.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
        CASE WHEN o.queued = 0 THEN DATEDIFF_BIG(
@@ -12,7 +13,7 @@ SELECT TOP (@P2) o.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS 
            )
        ) END AS finished_us,
        CASE WHEN d.id IS NULL THEN 0 ELSE 1 END AS dead, CASE WHEN d.discarded_at IS NULL THEN 0 ELSE 1 END AS discarded
-FROM {outbox} AS o
+FROM {outbox} AS o WITH (READPAST, READCOMMITTEDLOCK)
 LEFT JOIN {outbox_dead} AS d ON d.id = o.id
 WHERE o.id > @P1
 ORDER BY o.id

@@ -94,10 +94,13 @@ DECLARE @own_tick bigint = 1, @own_revision bigint = @P1;
 WHILE @own_tick < @P2 AND @own_revision = @P1
 BEGIN
     WAITFOR DELAY '00:00:00.025';
-    SELECT @own_revision = revision FROM [tenure_cluster] WITH (READUNCOMMITTED) WHERE id = 1;
-    SET @own_tick = @own_tick + 1;
+    SET @own_revision = (SELECT revision FROM [tenure_cluster] WITH (READUNCOMMITTED) WHERE id = 1);
+    SET @own_tick = CASE
+        WHEN DATEDIFF_BIG(MILLISECOND, @now, SYSUTCDATETIME()) >= 25 * @P2 THEN @P2
+        ELSE @own_tick + 1
+    END;
 END;
-SELECT @own_tick AS tick, @own_revision AS revision
+SELECT CASE WHEN @own_revision IS NULL THEN 0 ELSE @own_tick END AS tick, coalesce(@own_revision, @P1) AS revision
 
 -- commit
 COMMIT TRANSACTION
@@ -380,40 +383,42 @@ ORDER BY e.position
 -- events_backward
 SELECT coalesce(s.version, 0) AS actual, e.position, e.stream, e.version, e.event_id, e.type, e.schema_version, e.message_id, e.correlation, e.causation, e.headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', e.recorded_at) AS recorded_us, e.payload, e.payload_bytes
 FROM (SELECT 1 AS one) AS always
-LEFT JOIN [tenure_streams] AS s WITH (REPEATABLEREAD, ROWLOCK) ON s.stream = @B1
-LEFT JOIN (
+LEFT JOIN [tenure_streams] AS s ON s.stream = @B1
+OUTER APPLY (
     SELECT sized.position,
            SUM(CAST(sized.bytes AS bigint)) OVER (
                ORDER BY sized.version DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
            ) AS bytes_before
     FROM (
         SELECT TOP (@P3) v.position, v.version, v.bytes
-        FROM [tenure_events] AS v WITH (READCOMMITTEDLOCK)
-        WHERE v.stream = @B1 AND v.version <= @P2
+        FROM [tenure_events] AS v
+        WHERE v.stream = @B1 AND v.version <= @P2 AND v.version <= s.version
         ORDER BY v.version DESC
     ) AS sized
-) AS page ON coalesce(page.bytes_before, 0) < @P4
-LEFT JOIN [tenure_events] AS e WITH (READCOMMITTEDLOCK) ON e.position = page.position
+) AS page
+LEFT JOIN [tenure_events] AS e ON e.position = page.position
+WHERE coalesce(page.bytes_before, 0) < @P4
 ORDER BY e.version DESC
 OPTION (FORCE ORDER)
 
 -- events_forward
 SELECT coalesce(s.version, 0) AS actual, e.position, e.stream, e.version, e.event_id, e.type, e.schema_version, e.message_id, e.correlation, e.causation, e.headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', e.recorded_at) AS recorded_us, e.payload, e.payload_bytes
 FROM (SELECT 1 AS one) AS always
-LEFT JOIN [tenure_streams] AS s WITH (REPEATABLEREAD, ROWLOCK) ON s.stream = @B1
-LEFT JOIN (
+LEFT JOIN [tenure_streams] AS s ON s.stream = @B1
+OUTER APPLY (
     SELECT sized.position,
            SUM(CAST(sized.bytes AS bigint)) OVER (
                ORDER BY sized.version ASC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
            ) AS bytes_before
     FROM (
         SELECT TOP (@P3) v.position, v.version, v.bytes
-        FROM [tenure_events] AS v WITH (READCOMMITTEDLOCK)
-        WHERE v.stream = @B1 AND v.version >= @P2
+        FROM [tenure_events] AS v
+        WHERE v.stream = @B1 AND v.version >= @P2 AND v.version <= s.version
         ORDER BY v.version ASC
     ) AS sized
-) AS page ON coalesce(page.bytes_before, 0) < @P4
-LEFT JOIN [tenure_events] AS e WITH (READCOMMITTEDLOCK) ON e.position = page.position
+) AS page
+LEFT JOIN [tenure_events] AS e ON e.position = page.position
+WHERE coalesce(page.bytes_before, 0) < @P4
 ORDER BY e.version ASC
 OPTION (FORCE ORDER)
 
@@ -1288,8 +1293,8 @@ LEFT JOIN (
 WHERE o.lane IS NOT NULL AND o.queued = 1
 
 -- stats_total
-SELECT (SELECT COUNT_BIG(*) FROM (SELECT TOP (@P1) 1 AS one FROM [tenure_outbox]) AS few) AS few,
-       (SELECT coalesce(max(id) - min(id) + 1, 0) FROM [tenure_outbox]) AS span
+SELECT (SELECT COUNT_BIG(*) FROM (SELECT TOP (@P1) 1 AS one FROM [tenure_outbox] WITH (READPAST, READCOMMITTEDLOCK)) AS few) AS few,
+       (SELECT coalesce(max(id) - min(id) + 1, 0) FROM [tenure_outbox] WITH (READPAST, READCOMMITTEDLOCK)) AS span
 
 -- stream_first
 IF EXISTS (SELECT 1 FROM [tenure_streams] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE stream = @B1)
@@ -1332,7 +1337,7 @@ SELECT TOP (@P2) o.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS 
            )
        ) END AS finished_us,
        CASE WHEN d.id IS NULL THEN 0 ELSE 1 END AS dead, CASE WHEN d.discarded_at IS NULL THEN 0 ELSE 1 END AS discarded
-FROM [tenure_outbox] AS o
+FROM [tenure_outbox] AS o WITH (READPAST, READCOMMITTEDLOCK)
 LEFT JOIN [tenure_outbox_dead] AS d ON d.id = o.id
 WHERE o.id > @P1
 ORDER BY o.id
