@@ -11,7 +11,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use sqlparser::dialect::MsSqlDialect;
+use sqlparser::ast::{Expr, SelectItem, Statement};
+use sqlparser::dialect::{Dialect, MsSqlDialect, MySqlDialect};
 use sqlparser::parser::Parser;
 use tenure_core::naming::{Identifier, Naming};
 use tenure_sql::{Call, Statements, Value};
@@ -21,6 +22,9 @@ use crate::statements::{
     GREETING, LOCK_FREE, LOCK_GIVE, LOCK_TAKE, OPEN_TRANSACTIONS, PING, QUOTES, TEXTS, migrations, session,
     walk,
 };
+
+/// Of so many statements at least both grammars know the columns.
+const COMPARED: usize = 70;
 
 fn odd() -> Naming {
     let identifier = |text: &str| Identifier::new("name", text).unwrap();
@@ -171,6 +175,51 @@ fn parameters_are_those_of_mysql() {
         assert_eq!(theirs.len() + unused, last, "{name}: there is a gap");
         assert!(!text.contains('$') || text.contains("'$"), "{name}: parameters are called @P1 here");
     }
+}
+
+/// The names of the columns that the last question of a text answers with; `None` if it asks none, or this grammar cannot read
+/// it. Names in braces stand for themselves.
+fn columns(dialect: &dyn Dialect, text: &str) -> Option<Vec<String>> {
+    let text = known(text).replace("FROM (@P1) AS f", "FROM f").replace("FROM ($1) AS f", "FROM f");
+    // Nor does it know this of MySQL's.
+    let text = text.replace("LOCK IN SHARE MODE", "");
+    let text = ['{', '}'].iter().fold(text, |text, brace| text.replace(*brace, ""));
+    let statements = Parser::parse_sql(dialect, &text).ok()?;
+    let asked = statements.iter().rev().find_map(|statement| match statement {
+        Statement::Query(query) => query.body.as_select(),
+        _ => None,
+    })?;
+    let name = |item: &SelectItem| match item {
+        SelectItem::ExprWithAlias { alias, .. } => alias.value.clone(),
+        SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => {
+            parts.last().map(|part| part.value.clone()).unwrap_or_default()
+        }
+        other => other.to_string().trim_matches(['[', ']']).to_owned(),
+    };
+    Some(asked.projection.iter().map(name).collect())
+}
+
+/// The same code reads the answers, some by name and some by place.
+#[test]
+fn answers_have_the_columns_of_mysqls() {
+    let mysql = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tenure-mysql/sql");
+    let mut compared = 0;
+    for (name, text) in TEXTS.named() {
+        let theirs = std::fs::read_to_string(mysql.join(format!("{name}.sql"))).unwrap();
+        let part = |text: &str| if name.ends_with("_columns") { as_question(text) } else { text.to_owned() };
+        let ours = columns(&MsSqlDialect {}, &part(text));
+        let theirs = columns(&MySqlDialect {}, &part(&theirs));
+        if let (Some(ours), Some(theirs)) = (ours, theirs) {
+            assert_eq!(ours, theirs, "{name}");
+            compared += 1;
+        }
+    }
+    assert!(compared >= COMPARED, "only {compared} could be compared");
+}
+
+fn as_question(columns: &str) -> String {
+    let bare: Vec<&str> = columns.lines().filter(|line| !line.starts_with("--")).collect();
+    format!("SELECT {} FROM t", bare.join("\n"))
 }
 
 #[test]
