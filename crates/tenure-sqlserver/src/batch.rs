@@ -28,6 +28,8 @@ use tenure_core::time::StoreTime;
 use tenure_sql::{Call, Fault, FaultKind, Value, moment_text};
 use tiberius::ColumnData;
 
+use crate::statements;
+
 /// The server takes 2,100 parameters; two of them are the driver's own.
 const PARAMETERS_MAX: usize = 2_000;
 /// A text in a row is given as its bytes too, up to this length: that is what names are compared as.
@@ -263,9 +265,7 @@ fn branches(one: &str, each: &[Vec<Value>], place: usize) -> Result<String, Faul
         }
     }
     let columns = columns.join(", ");
-    Ok(format!(
-        "SELECT one.* FROM OPENJSON(@P{place}) WITH ({columns}) AS branch\nCROSS APPLY (\n{asked}\n) AS one"
-    ))
+    Ok(statements::branches(place, &columns, &asked))
 }
 
 fn odd_branch(at: usize) -> Fault {

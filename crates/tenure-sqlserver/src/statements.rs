@@ -85,6 +85,13 @@ pub(crate) fn session(lock: Duration) -> String {
     )
 }
 
+/// A statement for each row of a list, put together of the columns of that list and of the statement for one of them.
+pub(crate) fn branches(place: usize, columns: &str, one: &str) -> String {
+    format!(
+        "SELECT one.* FROM OPENJSON(@P{place}) WITH ({columns}) AS branch\nCROSS APPLY (\n{one}\n) AS one"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
