@@ -21,6 +21,7 @@ mod pgbouncer;
 mod postgres;
 mod report;
 mod scratch;
+mod scriptdom;
 mod server;
 mod services;
 mod sid;

@@ -11,7 +11,7 @@ use crate::cargo::{cargo, describe, root, run as run_command, run_reading, run_s
 use crate::report::{Done, summary, untested};
 use crate::services::Services;
 use crate::tally::Tally;
-use crate::{Result, commands, sim, tidy};
+use crate::{Result, commands, scriptdom, sim, tidy};
 
 /// Tests at a time: enough to use two cores while most wait, few enough that none is late for its own deadlines.
 const TEST_THREADS: &str = "4";
@@ -139,6 +139,13 @@ impl Run {
         }
         if let Some(services) = &self.services {
             command.envs(services.variables.iter().cloned());
+        }
+        if std::env::var_os(scriptdom::VARIABLE).is_none() {
+            // Not to be had everywhere: without it, the statements are read by another grammar alone.
+            match scriptdom::python() {
+                Ok(python) => drop(command.env(scriptdom::VARIABLE, python)),
+                Err(reason) => eprintln!("xtask: NO GRAMMAR OF MICROSOFT'S: {reason}"),
+            }
         }
         println!("{}", describe(&command));
         let ran = run_streaming(command, |line| self.tally.line(line));

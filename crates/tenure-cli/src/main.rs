@@ -132,7 +132,11 @@ fn log(cli: &Cli) {
         Command::Relay(args) if !args.quiet && !relay::shows_live(&cli.global, args) => "info",
         _ => "warn",
     };
-    let filter = EnvFilter::try_from_env("TENURE_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
+    let mut filter = EnvFilter::try_from_env("TENURE_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
+    // The driver of SQL Server repeats what the server says, and that may quote a value. We tell errors without.
+    if let Ok(silent) = "tiberius=off".parse() {
+        filter = filter.add_directive(silent);
+    }
     let colour = io::IsTerminal::is_terminal(&io::stderr()) && std::env::var_os("NO_COLOR").is_none();
     let builder =
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| outlet::LogLine).with_ansi(colour);

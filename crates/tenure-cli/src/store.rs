@@ -23,7 +23,7 @@ pub(crate) fn database_url(global: &Global) -> Result<&str, Failure> {
 pub(crate) fn refuse_memory(url: &str) -> Result<(), Failure> {
     match url.starts_with("memory:") {
         true => Err(Failure::Usage(
-            "what is in memory: ends with this command; use sqlite:, postgres: or mysql:".into(),
+            "what is in memory: ends with this command; use sqlite:, postgres:, mysql: or sqlserver:".into(),
         )),
         false => Ok(()),
     }

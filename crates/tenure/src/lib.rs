@@ -24,6 +24,7 @@
 //! | `sqlite:app.db` | `sqlite` (default) | `tenure::sqlite`, with rusqlite, or sqlx by the feature `sqlx` |
 //! | `postgres://user@host/database` | `postgres` | `tenure::postgres`, with tokio-postgres, or sqlx by the feature `sqlx` |
 //! | `mysql://user@host/database`, `mariadb://…` | `mysql` | `tenure::mysql`, with sqlx |
+//! | `sqlserver://user@host/database`, `mssql://…` | `sqlserver` | `tenure::sqlserver`, with tiberius |
 //!
 //! **What this does not promise.** Holding a lease does not mean that nobody else acts: a paused process acts the moment
 //! it wakes, before it can look at its clock. Whatever must not happen twice carries the [`Fence`] into the transaction
@@ -75,6 +76,8 @@ pub use tenure_mysql as mysql;
 pub use tenure_postgres as postgres;
 #[cfg(feature = "sqlite")]
 pub use tenure_sqlite as sqlite;
+#[cfg(feature = "sqlserver")]
+pub use tenure_sqlserver as sqlserver;
 
 pub use clock::{SteadyClock, SteadyStoreClock};
 pub use cluster::{

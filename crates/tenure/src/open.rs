@@ -12,7 +12,7 @@ use tenure_core::memory::MemoryStore;
 use tenure_core::naming::Naming;
 
 use crate::clock::SteadyStoreClock;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql", feature = "sqlserver"))]
 use crate::heart;
 
 /// How a store is opened.
@@ -181,15 +181,12 @@ pub async fn open(url: &str, options: OpenOptions) -> Result<Database, OpenError
         "sqlite" => open_sqlite(url, options).await,
         "postgres" | "postgresql" => open_postgres(url, options).await,
         "mysql" | "mariadb" => open_mysql(url, options).await,
-        "sqlserver" | "mssql" => Err(SQLSERVER_LEFT_OUT),
+        "sqlserver" | "mssql" => open_sqlserver(url, options).await,
         other => Err(unknown_scheme(other)),
     }
 }
 
-/// What no build has yet.
-const SQLSERVER_LEFT_OUT: OpenError = OpenError::LeftOut { scheme: "sqlserver", feature: "sqlserver" };
-
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql", feature = "sqlserver"))]
 fn bad_url(error: StoreError) -> OpenError {
     match error {
         StoreError::Refused { .. } => OpenError::BadUrl(error),
@@ -252,8 +249,23 @@ async fn open_mysql(_: &str, _: OpenOptions) -> Result<Database, OpenError> {
     Err(OpenError::LeftOut { scheme: "mysql", feature: "mysql" })
 }
 
+#[cfg(feature = "sqlserver")]
+async fn open_sqlserver(url: &str, options: OpenOptions) -> Result<Database, OpenError> {
+    use tenure_sqlserver::{SqlServerOptions, SqlServerStore};
+
+    let mut sqlserver = SqlServerOptions::from_url(url).map_err(bad_url)?;
+    sqlserver.naming = options.naming;
+    sqlserver.connect_timeout = options.connect_timeout.unwrap_or(sqlserver.connect_timeout);
+    connected(async { Ok(SqlServerStore::connect(sqlserver).await?.sql().clone()) }).await
+}
+
+#[cfg(not(feature = "sqlserver"))]
+async fn open_sqlserver(_: &str, _: OpenOptions) -> Result<Database, OpenError> {
+    Err(OpenError::LeftOut { scheme: "sqlserver", feature: "sqlserver" })
+}
+
 /// Connects on the heartbeat thread.
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql", feature = "sqlserver"))]
 async fn connected<S: Store + 'static>(
     connect: impl Future<Output = Result<S, StoreError>> + Send + 'static,
 ) -> Result<Database, OpenError> {
@@ -283,7 +295,10 @@ pub fn migrations(url: &str, naming: &Naming) -> Result<String, OpenError> {
         "mysql" | "mariadb" => Ok(tenure_mysql::migrations(naming)),
         #[cfg(not(feature = "mysql"))]
         "mysql" | "mariadb" => Err(OpenError::LeftOut { scheme: "mysql", feature: "mysql" }),
-        "sqlserver" | "mssql" => Err(SQLSERVER_LEFT_OUT),
+        #[cfg(feature = "sqlserver")]
+        "sqlserver" | "mssql" => Ok(tenure_sqlserver::migrations(naming)),
+        #[cfg(not(feature = "sqlserver"))]
+        "sqlserver" | "mssql" => Err(OpenError::LeftOut { scheme: "sqlserver", feature: "sqlserver" }),
         other => Err(unknown_scheme(other)),
     }
 }

@@ -25,8 +25,8 @@ pub(crate) use self::outbox::{
 
 /// Send what was committed, and run each background job on one copy at a time.
 ///
-/// A transactional outbox and leases with terms over a database you already have: SQLite, Postgres, MySQL or
-/// MariaDB.
+/// A transactional outbox and leases with terms over a database you already have: SQLite, Postgres, MySQL, MariaDB or SQL
+/// Server.
 #[derive(Debug, Parser)]
 #[command(
     name = "tenure",
@@ -51,7 +51,7 @@ pub(crate) struct Cli {
 /// Options that may stand before or after the subcommand.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Global {
-    /// The database: sqlite:PATH, postgres://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE
+    /// The database: sqlite:PATH, postgres://USER@HOST/DATABASE, mysql://… or sqlserver://… in the same way
     #[arg(long, global = true, env = "TENURE_DB", value_name = "URL", hide_env_values = true)]
     pub(crate) db: Option<String>,
     /// Print JSON instead of text
@@ -60,7 +60,7 @@ pub(crate) struct Global {
     /// How log lines are written to standard error; their level is set by TENURE_LOG (warn, for relay info)
     #[arg(long, global = true, env = "TENURE_LOG_FORMAT", value_name = "FORMAT", default_value = "text")]
     pub(crate) log: LogFormat,
-    /// The schema (Postgres) or database (MySQL) that holds Tenure's tables; the connection's own by default
+    /// The schema (Postgres, SQL Server) or database (MySQL) that holds Tenure's tables; the connection's own by default
     #[arg(long, global = true, env = "TENURE_SCHEMA", value_name = "NAME")]
     pub(crate) schema: Option<String>,
     /// What the names of Tenure's tables begin with
@@ -125,8 +125,8 @@ pub(crate) enum Command {
     Exit codes: that of the command; 128+N when signal N ended it; 127 when it was not found, 126 when it cannot be \
     executed; 1 when the lease was lost or could not be had; 2 for wrong usage.")]
 pub(crate) struct RunArgs {
-    /// Where the lease is kept: sqlite:PATH, postgres://USER@HOST/DATABASE, mysql://USER@HOST/DATABASE or memory: (default:
-    /// --db)
+    /// Where the lease is kept: sqlite:PATH, postgres://USER@HOST/DATABASE, mysql://… or sqlserver://… in the same way, or
+    /// memory: (default: --db)
     #[arg(long, env = "TENURE_LEASE_URL", value_name = "URL", hide_env_values = true)]
     pub(crate) lease: Option<String>,
     /// The lease's name; who uses the same name takes turns
@@ -235,7 +235,8 @@ pub(crate) enum LeaseCommand {
 #[command(after_help = "Examples:\n  \
     tenure migrate --db postgres://owner@db.internal/app\n  \
     tenure migrate --db postgres://owner@db.internal/app --print > tenure.sql\n  \
-    tenure migrate --db mysql://owner@db.internal/app --print | mysql app")]
+    tenure migrate --db mysql://owner@db.internal/app --print | mysql app\n  \
+    tenure migrate --db sqlserver://owner@db.internal/app --print > tenure.sql; sqlcmd -I -d app -i tenure.sql")]
 pub(crate) struct MigrateArgs {
     /// Print the statements for a DBA instead of running them; connects to nothing
     #[arg(long)]

@@ -59,6 +59,10 @@ impl Ledger {
         if mysql::is_named_by(url) {
             return Ok(Self::MySql(Box::new(MySqlLedger::open(url, &naming).await?)));
         }
+        if !url.starts_with("postgres") {
+            let kinds = "this is measured on sqlite:, postgres:, mysql: and mariadb: databases";
+            return Err(Failure::Usage(kinds.into()));
+        }
         let mut options = PostgresOptions::from_url(url)?;
         options.naming = naming.clone();
         let fencing = PostgresStore::connect(options).await?.fencing();

@@ -179,6 +179,8 @@ async fn what_a_build_leaves_out_is_told_by_its_feature() {
         ("postgres://u@127.0.0.1:1/d", "postgres", cfg!(feature = "postgres")),
         ("mysql://u@127.0.0.1:1/d", "mysql", cfg!(feature = "mysql")),
         ("mariadb://u@127.0.0.1:1/d", "mysql", cfg!(feature = "mysql")),
+        ("sqlserver://u:p@127.0.0.1:1/d", "sqlserver", cfg!(feature = "sqlserver")),
+        ("mssql://u:p@127.0.0.1:1/d", "sqlserver", cfg!(feature = "sqlserver")),
     ] {
         let opened = tenure::open(url, OpenOptions::default()).await.err().unwrap();
         let printed = tenure::migrations(url, &Naming::default());
