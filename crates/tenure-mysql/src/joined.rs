@@ -1,12 +1,13 @@
 //! Statements in a transaction of the user's own: nothing of the session is changed.
 
 use async_trait::async_trait;
+use sqlx::Executor as _;
 use sqlx::mysql::MySqlConnection;
-use sqlx::{AssertSqlSafe, Executor as _};
 use tenure_sql::{Answer, Call, Fault, Session, Value};
 
 use crate::literal::{bound, written};
 use crate::session::{Trip, all_of, fits_in_a_text, gather, last, run_text, trips};
+use crate::statements::for_sqlx;
 
 /// A connection that is lent to us.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ impl Session for Joined<'_> {
             return run_text(self.0, written(call)?).await.map(last);
         }
         let (text, arguments) = bound(call)?;
-        let query = sqlx::query_with(AssertSqlSafe(text), arguments).persistent(!varies);
+        let query = sqlx::query_with(for_sqlx(text), arguments).persistent(!varies);
         gather(self.0.fetch_many(query)).await.map(last)
     }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::TryStreamExt as _;
 use sqlx::mysql::{MySqlConnection, MySqlQueryResult, MySqlRow};
-use sqlx::{AssertSqlSafe, Either, Executor as _};
+use sqlx::{Either, Executor as _};
 use tenure_sql::{Answer, Call, Fault, FaultKind, Row, Session};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
@@ -20,6 +20,7 @@ use tokio::time::timeout;
 use crate::error::fault;
 use crate::literal::{bound, written};
 use crate::rows;
+use crate::statements::for_sqlx;
 
 /// A value above this is bound and not written into the text, which would double it.
 const WRITTEN_MAX_BYTES: usize = 256 * 1024;
@@ -196,7 +197,7 @@ impl Session for Link {
             let (text, arguments) = bound(call)?;
             return self
                 .own(self.patience, |mut connection| async move {
-                    let query = sqlx::query_with(AssertSqlSafe(text), arguments).persistent(false);
+                    let query = sqlx::query_with(for_sqlx(text), arguments).persistent(false);
                     let answer = gather(connection.fetch_many(query)).await.map(last);
                     (connection, answer)
                 })
@@ -268,7 +269,7 @@ pub(crate) fn all_of(calls: &[Call<'_>], answers: Vec<Answer>) -> Result<Vec<Ans
 }
 
 pub(crate) async fn run_text(connection: &mut MySqlConnection, text: String) -> Result<Vec<Answer>, Fault> {
-    gather(sqlx::raw_sql(AssertSqlSafe(text)).fetch_many(connection)).await
+    gather(sqlx::raw_sql(for_sqlx(text)).fetch_many(connection)).await
 }
 
 /// The answers of all statements, in order.
@@ -293,11 +294,6 @@ pub(crate) async fn gather(
         }
     }
     Ok(answers)
-}
-
-/// How many bytes the values of a statement hold, about.
-pub(crate) fn size(call: &Call<'_>) -> usize {
-    call.params.iter().map(tenure_sql::Value::size).sum()
 }
 
 pub(crate) fn last(answers: Vec<Answer>) -> Answer {

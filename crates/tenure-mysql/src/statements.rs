@@ -51,6 +51,12 @@ pub fn migrations(naming: &Naming) -> String {
     tenure_sql::script(MIGRATIONS, &TEXTS, naming, QUOTES)
 }
 
+/// A text for sqlx, which wants to be told that it is safe: it holds names of tables, which are of a closed type, and literals
+/// that nothing can leave (see `literal.rs`).
+pub(crate) fn for_sqlx(text: String) -> sqlx::AssertSqlSafe<String> {
+    sqlx::AssertSqlSafe(text)
+}
+
 /// How long the server may take over a statement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {

@@ -24,7 +24,6 @@ pub(crate) const GREETING: &str = include_str!("../sql/driver/greeting.sql");
 pub(crate) const LOCK_TAKE: &str = include_str!("../sql/driver/lock_take.sql");
 pub(crate) const LOCK_GIVE: &str = include_str!("../sql/driver/lock_give.sql");
 pub(crate) const LOCK_FREE: &str = include_str!("../sql/driver/lock_free.sql");
-const BRANCHES: &str = include_str!("../sql/driver/branches.sql");
 const WALK: &str = include_str!("../sql/driver/walk.sql");
 pub(crate) const OPEN_TRANSACTIONS: &str = include_str!("../sql/driver/open_transactions.sql");
 
@@ -61,13 +60,6 @@ pub fn migrations(naming: &Naming) -> String {
     tenure_sql::script(MIGRATIONS, &TEXTS, naming, QUOTES)
 }
 
-/// One question for each row of the parameter at this place, which has these columns.
-pub(crate) fn branches(place: usize, columns: &str, one: &str) -> String {
-    [("{parameter}", format!("@P{place}").as_str()), ("{columns}", columns), ("{one}", one)]
-        .iter()
-        .fold(BRANCHES.trim_end().to_owned(), |text, (name, part)| text.replace(name, part))
-}
-
 /// The text of a walk from source to source, of the statements that are its steps.
 pub(crate) fn walk(statements: &Statements) -> String {
     [
@@ -90,6 +82,13 @@ pub(crate) fn session(lock: Duration) -> String {
          SET NUMERIC_ROUNDABORT OFF; SET IMPLICIT_TRANSACTIONS OFF; SET NOCOUNT ON; SET XACT_ABORT ON; \
          SET LANGUAGE us_english; SET TEXTSIZE 2147483647; SET ROWCOUNT 0; \
          SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SET LOCK_TIMEOUT {lock}"
+    )
+}
+
+/// A statement for each row of a list, put together of the columns of that list and of the statement for one of them.
+pub(crate) fn branches(place: usize, columns: &str, one: &str) -> String {
+    format!(
+        "SELECT one.* FROM OPENJSON(@P{place}) WITH ({columns}) AS branch\nCROSS APPLY (\n{one}\n) AS one"
     )
 }
 

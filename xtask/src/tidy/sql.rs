@@ -47,31 +47,32 @@ pub(crate) fn only_in_statements(files: &[File]) -> Vec<Finding> {
 /// Backends whose databases can do the same: a statement that one of them lacks was forgotten.
 const TWINS: [&str; 2] = ["tenure-mysql", "tenure-sqlserver"];
 
-/// What a driver says by itself is like no other's.
-const DRIVERS_OWN: &str = "driver/";
-
-/// Backends name their SQL files alike, so that two can be read side by side. Only said, except between twins: one may
-/// need what others do not.
+/// Backends name their SQL files alike, so that two can be read side by side: those that stand on `tenure-sql` all of them,
+/// and it is an error if one is missing; the others as far as both need them, which is only said.
 pub(crate) fn same_names(files: &[File]) -> Vec<Finding> {
     let mut folders: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for file in files {
         if let Some((package, name)) =
             file.path.strip_prefix("crates/").and_then(|path| path.split_once("/sql/"))
-            && !name.starts_with(DRIVERS_OWN)
         {
-            folders.entry(package).or_default().insert(name);
+            // What a driver says for itself is its own business.
+            if !name.starts_with("driver/") {
+                folders.entry(package).or_default().insert(name);
+            }
         }
     }
-    let all: BTreeSet<&str> = folders.values().flatten().copied().collect();
     let mut findings = Vec::new();
     for (package, names) in &folders {
-        let twin = TWINS.iter().find(|twin| TWINS.contains(package) && **twin != *package);
-        let twins_names = twin.and_then(|twin| folders.get(twin));
-        for name in all.difference(names) {
+        let are_twins = TWINS.contains(package);
+        let others =
+            folders.iter().filter(|(other, _)| *other != package && TWINS.contains(other) == are_twins);
+        let theirs: BTreeSet<&str> = others.flat_map(|(_, names)| names).copied().collect();
+        for name in theirs.difference(names) {
             let path = format!("crates/{package}/sql/{name}");
-            findings.push(match twin.filter(|_| twins_names.is_some_and(|names| names.contains(name))) {
-                Some(twin) => Finding::error(&path, 0, format!("`{twin}` has a file of this name")),
-                None => Finding::warning(&path, 0, "other backends have a file of this name"),
+            findings.push(if are_twins {
+                Finding::error(&path, 0, "the other backend of this kind has a file of this name")
+            } else {
+                Finding::warning(&path, 0, "the other backend of this kind has a file of this name")
             });
         }
     }
@@ -145,7 +146,6 @@ mod tests {
             file("crates/tenure-mysql/sql/lease/renew.sql"),
             file("crates/tenure-sqlserver/sql/lease/claim.sql"),
             file("crates/tenure-sqlserver/sql/outbox/take.sql"),
-            file("crates/tenure-sqlserver/sql/driver/greeting.sql"),
         ];
         let errors = |files: &[File]| {
             let found = same_names(files).into_iter().filter(|finding| finding.weight == Weight::Error);

@@ -1,14 +1,14 @@
 //! The ledger on MySQL and MariaDB.
 
 use sqlx::mysql::MySqlConnectOptions;
-use sqlx::{AssertSqlSafe, Connection as _, MySqlConnection};
+use sqlx::{Connection as _, MySqlConnection};
 use tenure::core::naming::Naming;
 use tenure::mysql::{Fencing, MySqlOptions, MySqlStore};
 use tenure::{Duty, FenceError};
 use tokio::sync::Mutex;
 
 use super::ledger::FailedWrite;
-use super::statements::{mysql, named_in_backticks};
+use super::statements::{for_sqlx, mysql, named_in_backticks};
 use crate::mysql::{connect, failed, options};
 use crate::output::Failure;
 
@@ -29,7 +29,7 @@ impl MySqlLedger {
         let server = options(url)?;
         let mut connection = opened(&server).await?;
         let create = named_in_backticks(mysql::CREATE, naming);
-        sqlx::raw_sql(AssertSqlSafe(create)).execute(&mut connection).await.map_err(failed)?;
+        sqlx::raw_sql(for_sqlx(create)).execute(&mut connection).await.map_err(failed)?;
         let write = named_in_backticks(mysql::WRITE, naming);
         Ok(Self { server, fencing, write, connection: Mutex::new(Some(connection)) })
     }
@@ -64,7 +64,7 @@ impl MySqlLedger {
             return Err(error.into());
         }
         let generation = i64::try_from(duty.fence.term.get()).unwrap_or(i64::MAX);
-        let write = sqlx::query(AssertSqlSafe(self.write.as_str()))
+        let write = sqlx::query(for_sqlx(self.write.clone()))
             .bind(duty.daemon.as_str())
             .bind(generation)
             .bind(duty.node.as_str())

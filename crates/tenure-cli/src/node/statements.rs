@@ -37,3 +37,8 @@ pub(super) fn named(statement: &str, naming: &tenure::core::naming::Naming) -> S
     let schema = naming.schema.as_ref().map_or_else(String::new, |schema| format!("\"{schema}\"."));
     statement.replace("{prefix}", &format!("{schema}{}", naming.prefix))
 }
+
+/// A text for sqlx, which wants to be told that it is safe: names of tables and numbers are all that was put into it.
+pub(super) fn for_sqlx(text: impl Into<String>) -> sqlx::AssertSqlSafe<String> {
+    sqlx::AssertSqlSafe(text.into())
+}

@@ -4,19 +4,19 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use sqlx::mysql::MySqlConnectOptions;
-use sqlx::{AssertSqlSafe, Connection as _, MySqlConnection, Row as _};
+use sqlx::{Connection as _, MySqlConnection, Row as _};
 use tenure::core::naming::{Identifier, Naming};
 use tenure::mysql::{MySqlOptions, MySqlStore, Outbox};
 use tenure::{Database, NewMessage, OpenOptions};
 use tokio::sync::Mutex;
 
 use super::rig::{Appends, Producer, Rig};
-use super::statements::PAYLOAD;
 use super::statements::mysql::{
     BARE, BY_HAND_EVENT, CLEAR, CLEAR_PLAIN, FILL, FILL_EVENTS, FILL_FINISHED, FILL_PLAIN, FILL_STREAMS,
     FLAVOUR, LOG_BYTES, NUMBERS, NUMBERS_MAX, OPENING, PLAIN_TABLES, SETTLE, SETTLE_EVENTS, UNDO_LENGTH,
     by_hand, create_database, drain_plain, drop_database,
 };
+use super::statements::{PAYLOAD, for_sqlx};
 use crate::mysql::{connect, failed, options};
 use crate::output::Failure;
 
@@ -109,7 +109,7 @@ async fn opened(server: &MySqlConnectOptions) -> Result<MySqlConnection, Failure
 }
 
 async fn run(connection: &mut MySqlConnection, statements: String) -> Result<(), Failure> {
-    sqlx::raw_sql(AssertSqlSafe(statements)).execute(connection).await.map(drop).map_err(failed)
+    sqlx::raw_sql(for_sqlx(statements)).execute(connection).await.map(drop).map_err(failed)
 }
 
 #[async_trait]
@@ -153,7 +153,7 @@ impl Rig for MySqlRig {
         let (began, mut before, mut last, mut left) = (Instant::now(), 0i64, 0i64, count);
         // What was read is removed and noted, and the next is read, in one round trip.
         loop {
-            let rows = sqlx::raw_sql(AssertSqlSafe(drain_plain(before, last, batch)))
+            let rows = sqlx::raw_sql(for_sqlx(drain_plain(before, last, batch)))
                 .fetch_all(&mut *connection)
                 .await
                 .map_err(failed)?;

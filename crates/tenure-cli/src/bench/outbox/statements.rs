@@ -185,3 +185,8 @@ pub(super) mod mysql {
     pub(crate) const FILL_STREAMS: &str = "INSERT IGNORE INTO tenure_streams (stream, version) \
         SELECT stream, max(version) FROM tenure_events GROUP BY stream";
 }
+
+/// A text for sqlx, which wants to be told that it is safe: names of tables and numbers are all that was put into it.
+pub(super) fn for_sqlx(text: impl Into<String>) -> sqlx::AssertSqlSafe<String> {
+    sqlx::AssertSqlSafe(text.into())
+}

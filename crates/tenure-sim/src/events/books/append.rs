@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tenure_core::event::{
-    Append, AppendAnswer, Appended, Expected, Judgement, Position, Recorded, Seen, Version, judge,
-    same_events,
+    Append, AppendAnswer, Appended, Expected, Judgement, Position, Recorded, Standing, Version, judge,
+    not_again,
 };
 use tenure_core::memory::OpenInbox;
 use tenure_core::mutation::{Rule, off};
@@ -191,19 +191,9 @@ impl Books {
 
     fn happened_before(&self, append: &Append, actual: Version) -> Result<AppendAnswer, String> {
         let of_stream = self.streams.get(&append.stream).into_iter().flatten();
-        let there: Vec<&Arc<Recorded>> = of_stream
-            .filter_map(|position| self.rows.get(position))
-            .filter(|row| append.events.iter().any(|event| event.id == row.id))
-            .collect();
-        let seen: Vec<Seen> = there.iter().map(|row| Seen::from(&***row)).collect();
-        let repeated = same_events(append, &seen).map_err(|id| format!("event {id} says something else"))?;
-        Ok(match there.last() {
-            Some(last) if repeated => {
-                let (version, position) = (last.version, Some(last.position));
-                AppendAnswer::Appended(Appended { version, position, repeated })
-            }
-            _ => AppendAnswer::Conflict { actual },
-        })
+        let there = of_stream.filter_map(|position| self.rows.get(position));
+        let there = there.map(|row| Standing::from(&**row)).collect();
+        not_again(append, there, actual).map_err(|problem| problem.to_string())
     }
 
     fn take_position(&mut self, open: &mut Transaction, now: StoreTime) {

@@ -1,4 +1,0 @@
-SELECT one.* FROM OPENJSON({parameter}) WITH ({columns}) AS branch
-CROSS APPLY (
-{one}
-) AS one
