@@ -219,7 +219,7 @@ fn answers_have_the_columns_of_mysqls() {
 
 fn as_question(columns: &str) -> String {
     let bare: Vec<&str> = columns.lines().filter(|line| !line.starts_with("--")).collect();
-    format!("SELECT {} FROM t", bare.join("\n"))
+    ["SELECT ", &bare.join("\n"), " FROM t"].concat()
 }
 
 #[test]
