@@ -18,6 +18,7 @@ use tenure_core::naming::{Identifier, Naming};
 use tenure_sql::{Call, Statements, Value};
 
 use crate::batch::{Batch, DUPLICATE, Piece, UNMET, pieces};
+use crate::session::{Part, Trips, parts};
 use crate::statements::{
     GREETING, LOCK_FREE, LOCK_GIVE, LOCK_TAKE, OPEN_TRANSACTIONS, PING, QUOTES, TEXTS, migrations, session,
     walk,
@@ -236,6 +237,35 @@ fn both_folders_have_the_same_names() {
     assert_eq!(names(&folder().join("migrations")), names(&mysql.join("migrations")));
     let listed: BTreeSet<String> = TEXTS.named().into_iter().map(|(name, _)| name.to_owned()).collect();
     assert_eq!(names(&folder()), listed);
+}
+
+/// Some statements hand on what they found to later ones, by variables of the text that they all stand in.
+#[test]
+fn a_variable_of_a_text_is_declared_in_it_before_it_is_used() {
+    let statements = Statements::new(&TEXTS, &Naming::default(), QUOTES);
+    let Statements { events_top, slots_settled, slots_unsettled, slots_seen, events_all, .. } = &statements;
+    let calls: Vec<Call<'_>> = [events_top, slots_settled, slots_unsettled, slots_seen, events_all]
+        .iter()
+        .map(|sql| Call::new(sql, vec![Value::Int(1); 3]))
+        .collect();
+    let [Part::Batch(all)] = &parts(&calls, Trips::Apart).unwrap()[..] else { panic!("several texts") };
+    for (name, text) in [("@all_", &all.text), ("@walk_", &walk(&statements))] {
+        let bare: Vec<&str> = text.lines().filter(|line| !line.starts_with("--")).collect();
+        let bare = bare.join("\n");
+        let words = |text: &str| -> Vec<String> {
+            let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '@';
+            text.split(|c| !word(c)).filter(|word| word.starts_with(name)).map(str::to_owned).collect()
+        };
+        let used: BTreeSet<String> = words(&bare).into_iter().collect();
+        assert!(used.len() > 1, "{name}: {bare}");
+        for variable in used {
+            let first = bare.find(&variable).unwrap();
+            let line = bare[..first].rfind('\n').map_or(0, |end| end + 1);
+            assert!(bare[line..first].starts_with("DECLARE "), "{variable}: {bare}");
+        }
+    }
+    let others = statements.named().into_iter().filter(|(_, text)| text.contains("@all_")).count();
+    assert_eq!(others, 4, "another statement stands alone, and cannot know what these have found");
 }
 
 /// No statement may say what only other databases know, whatever a forgiving grammar thinks of it.
