@@ -47,8 +47,8 @@ pub enum OpenError {
     },
     /// The text has no scheme at all.
     #[error(
-        "the store's URL has no scheme; write for example sqlite:app.db, postgres://user@host/database or \
-         mysql://user@host/database"
+        "the store's URL has no scheme; write for example sqlite:app.db, postgres://host/database, mysql://host/database or \
+         sqlserver://host/database"
     )]
     NoScheme,
     /// This build leaves the store's crate out.
