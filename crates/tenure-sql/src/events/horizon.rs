@@ -30,6 +30,11 @@
 //! no row, however old it is. Of snapshots the proof needs no more than this: what has ended before one is taken is in it, and what
 //! is open all the while is not. (MariaDB takes them while others commit, and one that commits meanwhile may be missing from
 //! a snapshot that has a later one.)
+//!
+//! A database may be unable to show what was committed of a row while someone holds it (SQL Server, which keeps one state of a
+//! row). There (2) leaves such rows out, and a row that (3) shows alone is held: that is the same proof. A floor may be any
+//! position that was given out before, committed or not; `top` may be lower than it is. And (4) may end at `H`, where reading
+//! on would mean to wait.
 
 use std::collections::HashMap;
 use std::time::Duration;
