@@ -1,6 +1,6 @@
 //! The names of all statements, in one list.
 //!
-//! A database has a folder with a file for each: [`include_statements!`] reads them, and a missing one does not compile. In
+//! A database has a folder with a file for each: [`include_statements!`](crate::include_statements) reads them, and a missing one does not compile. In
 //! their texts `{leases}` stands for a table, `{prefix}` for what all tables begin with, and `{lease_columns}` (any name of
 //! this list that ends in `_columns` or `_fragment`) for the text of that file.
 
@@ -8,7 +8,7 @@ use tenure_core::naming::Naming;
 
 macro_rules! declare {
     ($dollar:tt $($name:ident)*) => {
-        /// The texts of a database's statements, as they stand in its folder. Made by [`include_statements!`].
+        /// The texts of a database's statements, as they stand in its folder. Made by [`include_statements!`](crate::include_statements).
         #[derive(Debug, Clone, Copy)]
         #[allow(missing_docs)]
         pub struct Texts { $(pub $name: &'static str,)* }
