@@ -44,7 +44,16 @@ fn words(db: &MySqlDatabaseError) -> String {
             key.map(|key| format!(" in {key}")).unwrap_or_default()
         );
     }
-    db.message().to_owned()
+    without_account(db.message())
+}
+
+/// Without who it was, `'user'@'host'`: labels of stores name no user, and neither do their errors.
+fn without_account(message: &str) -> String {
+    let Some((before, after)) = message.split_once("'@'") else { return message.to_owned() };
+    match (before.rsplit_once('\''), after.split_once('\'')) {
+        (Some((before, _)), Some((_, after))) => format!("{}{after}", before.replace("user ", "this user")),
+        _ => message.to_owned(),
+    }
 }
 
 fn kind(number: u16) -> FaultKind {
@@ -88,5 +97,17 @@ pub(crate) fn pooled(store: &str, what: &str) -> StoreError {
         instead: "use a lease (a row with a ttl), which works there too, or connect directly to the one server that \
                   takes writes"
             .into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_named() {
+        let said = "Access denied for user 'locked'@'127.0.0.1' (using password: YES)";
+        assert_eq!(without_account(said), "Access denied for this user (using password: YES)");
+        assert_eq!(without_account("it's a table"), "it's a table");
     }
 }
