@@ -81,7 +81,7 @@ declare! { $
     // Events, snapshots, checkpoints.
     savepoint savepoint_back savepoint_release must_have_met clock_read
     stream_first stream_move stream_raise stream_version
-    slot_own slot_none slot_find slot_take slots_settled slots_unsettled slots_seen
+    slot_own slot_floor slot_add slots_settled slots_unsettled slots_seen slots_there slots_over slots_delete
     event_columns events_top events_all events_forward events_backward
     events_add events_placed events_standing events_known
     dispatch_add dispatch_known mark_add mark_known

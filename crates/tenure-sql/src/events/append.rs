@@ -72,6 +72,9 @@ impl Shared {
             // may well have the ids of the first one's.
             let known = self.known(place, &dispatches).await?;
             leave_out(&mut dispatches, &known)?;
+            if known.is_empty() && matches!(place, Place::Own) {
+                self.slots_are_there().await?;
+            }
         }
         Err(self.restless().into())
     }
