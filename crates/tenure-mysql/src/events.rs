@@ -23,7 +23,7 @@ use crate::store::MySqlStore;
 ///
 /// Not at isolation SERIALIZABLE: there, what is read is locked, and everyone else who appends would wait.
 ///
-/// A user that appends needs SELECT and INSERT on the tables `events` and `streams`, SELECT and UPDATE on `append_slots`, UPDATE on
+/// A user that appends needs SELECT and INSERT on the tables `events` and `streams`, INSERT on `append_slots`, UPDATE on
 /// `streams` and `events` (MySQL asks for it where a row is locked; none is changed in `events`); with a mark, SELECT, INSERT
 /// and UPDATE on `inbox`; with dispatches, the same on `outbox`.
 #[derive(Debug, Clone)]

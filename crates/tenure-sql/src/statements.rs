@@ -79,12 +79,11 @@ declare! { $
     stats_total stats_pending stats_dead sweep_look sweep_inbox
     inbox_accept inbox_refuse inbox_read
     // Events, snapshots, checkpoints.
-    savepoint savepoint_back savepoint_release must_have_met clock_read
+    savepoint savepoint_back savepoint_release must_have_met
     stream_first stream_move stream_raise stream_version
-    slot_own slot_none slot_find slot_take slots_settled slots_unsettled slots_seen
+    slot_own slot_floor slot_add slots_settled slots_unsettled slots_seen slots_there slots_over slots_delete
     event_columns events_top events_all events_forward events_backward
-    events_add events_placed events_standing events_known
-    dispatch_add dispatch_known mark_add mark_known
+    events_add events_placed events_standing events_known mark_add
     snapshot_load snapshot_save
     checkpoint_read checkpoint_lock checkpoint_first checkpoint_move checkpoint_rewind checkpoint_list
     parked_clear parked_add parked_forget parked_list

@@ -24,7 +24,7 @@ use crate::store::SqlServerStore;
 /// At isolation READ COMMITTED or REPEATABLE READ. At SERIALIZABLE and SNAPSHOT the server may refuse it. Not in a distributed
 /// transaction, which has no savepoints.
 ///
-/// A user that appends needs SELECT and INSERT on the tables `events` and `streams`, UPDATE on `streams`, SELECT and UPDATE on
+/// A user that appends needs SELECT and INSERT on the tables `events` and `streams`, UPDATE on `streams`, INSERT on
 /// `append_slots`; with a mark, SELECT and INSERT on `inbox`; with dispatches, the same on `outbox`.
 ///
 /// Calls must run to their end: a connection on which one was broken off cannot be used any more.

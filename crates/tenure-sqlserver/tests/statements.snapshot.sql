@@ -57,9 +57,6 @@ SELECT @B1, 0, @now, 0
 WHERE NOT EXISTS (SELECT 1 FROM [tenure_checkpoints] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE name = @B1);
 UPDATE [tenure_checkpoints] WITH (ROWLOCK) SET position = @P2, moved_at = @now, rewinds = rewinds + 1 WHERE name = @B1
 
--- clock_read
-SELECT DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
-
 -- cluster_bump
 UPDATE [tenure_cluster] WITH (ROWLOCK) SET revision = revision + 1 WHERE id = 1
 
@@ -244,38 +241,6 @@ INNER LOOP JOIN [tenure_outbox_dead] AS d ON d.id = asked.id
 INNER LOOP JOIN [tenure_outbox] AS o ON o.id = d.id
 ORDER BY o.id
 
--- dispatch_add
-IF EXISTS (
-    SELECT 1
-    FROM OPENJSON(@P1) WITH (message_id nvarchar(64) '$.v[0]') AS r
-    INNER LOOP JOIN [tenure_outbox] AS t WITH (UPDLOCK, HOLDLOCK, ROWLOCK) ON t.message_id = r.message_id COLLATE Latin1_General_100_CI_AS
-) OR EXISTS (
-    SELECT 1 FROM OPENJSON(@P1) WITH (message_id nvarchar(64) '$.v[0]') AS r
-    GROUP BY r.message_id COLLATE Latin1_General_100_CI_AS HAVING COUNT(*) > 1
-)
-BEGIN
-    SELECT 1 AS tenure_duplicate;
-    RETURN;
-END;
-INSERT INTO [tenure_outbox] (
-    message_id, source, source_seq, source_index, topic, type, payload, payload_bytes, content_type, headers, deliver_at
-)
-SELECT r.message_id, r.source, r.source_seq, r.source_index, r.topic, r.type, r.payload, r.payload_bytes, r.content_type,
-       r.headers, r.deliver_at
-FROM OPENJSON(@P1) WITH (
-    i int '$.i', message_id nvarchar(64) '$.v[0]', source nvarchar(max) '$.v[1]', source_seq bigint '$.v[2]',
-    source_index int '$.v[3]', topic nvarchar(max) '$.v[4]', type nvarchar(max) '$.v[5]', payload nvarchar(max) '$.v[6]',
-    payload_bytes varbinary(max) '$.v[7]', content_type nvarchar(max) '$.v[8]', headers nvarchar(max) '$.v[9]',
-    deliver_at datetime2(6) '$.v[10]'
-) AS r
-ORDER BY r.i
-
--- dispatch_known
-SELECT o.message_id, o.source, o.source_seq, o.source_index, o.topic, o.type, o.payload, o.payload_bytes, o.content_type,
-       o.headers
-FROM OPENJSON(@P1) WITH (id nvarchar(64) '$') AS asked
-INNER LOOP JOIN [tenure_outbox] AS o WITH (REPEATABLEREAD, ROWLOCK) ON o.message_id = asked.id COLLATE Latin1_General_100_CI_AS
-
 -- driver greeting
 -- What a server is asked first: what it is, whether it can be written to, and where tables without a schema go.
 SELECT CAST(SERVERPROPERTY('ProductVersion') AS nvarchar(128)) AS version,
@@ -349,16 +314,16 @@ BEGIN
     RETURN;
 END;
 INSERT INTO [tenure_events] WITH (ROWLOCK) (
-    stream, version, event_id, any_id, type, schema_version, message_id, correlation, causation, headers, bytes, payload,
+    stream, version, event_id, any_id, type, schema_version, message_id, correlation, causation, headers, payload,
     payload_bytes
 )
 SELECT r.stream, r.version, r.event_id, r.any_id, r.type, r.schema_version, r.message_id, r.correlation, r.causation, r.headers,
-       r.bytes, r.payload, r.payload_bytes
+       r.payload, r.payload_bytes
 FROM OPENJSON(@P1) WITH (
     i int '$.i', stream varbinary(500) '$.b[0]', version bigint '$.v[1]', event_id nvarchar(36) '$.v[2]',
     any_id nvarchar(36) '$.v[3]', type nvarchar(250) '$.v[4]', schema_version int '$.v[5]', message_id nvarchar(36) '$.v[6]',
-    correlation nvarchar(250) '$.v[7]', causation nvarchar(250) '$.v[8]', headers nvarchar(max) '$.v[9]', bytes int '$.v[10]',
-    payload nvarchar(max) '$.v[11]', payload_bytes varbinary(max) '$.v[12]'
+    correlation nvarchar(250) '$.v[7]', causation nvarchar(250) '$.v[8]', headers nvarchar(max) '$.v[9]',
+    payload nvarchar(max) '$.v[10]', payload_bytes varbinary(max) '$.v[11]'
 ) AS r
 ORDER BY r.i
 
@@ -597,9 +562,6 @@ BEGIN
 END;
 INSERT INTO [tenure_inbox] (consumer, message_id, fingerprint, refused, accepted_at) VALUES (@B1, @P2, @P3, @P4, @now)
 
--- mark_known
-SELECT fingerprint, refused FROM [tenure_inbox] WITH (REPEATABLEREAD, ROWLOCK) WHERE consumer = @B1 AND message_id = @P2
-
 -- migrations
 -- 0001 leases, their history, audit
 IF OBJECT_ID(N'[tenure_schema]', N'U') IS NULL
@@ -763,9 +725,9 @@ CREATE TABLE [tenure_events] (
     causation      nvarchar(250) COLLATE Latin1_General_100_BIN2 NULL,
     headers        nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
     recorded_at    datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
-    bytes          int NOT NULL DEFAULT 0,
     payload        nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
     payload_bytes  varbinary(max) NULL,
+    bytes          AS CAST(coalesce(DATALENGTH(payload) / 2, DATALENGTH(payload_bytes), 0) AS bigint) PERSISTED,
     CONSTRAINT tenure_events_stream_version UNIQUE (stream, version)
 );
 IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(N'[tenure_events]') AND name = N'any_id')
@@ -773,21 +735,23 @@ CREATE UNIQUE INDEX any_id ON [tenure_events] (any_id) WHERE any_id IS NOT NULL;
 ALTER TABLE [tenure_events] SET (LOCK_ESCALATION = DISABLE);
 IF OBJECT_ID(N'[tenure_append_slots]', N'U') IS NULL
 CREATE TABLE [tenure_append_slots] (
-    slot     int NOT NULL PRIMARY KEY,
+    slot     bigint IDENTITY(129, 1) NOT NULL PRIMARY KEY,
     uses     bigint NOT NULL,
     floor    bigint NOT NULL,
     holder   bigint NOT NULL,
     taken_at datetime2(6) NOT NULL
 );
 ALTER TABLE [tenure_append_slots] SET (LOCK_ESCALATION = DISABLE);
+SET IDENTITY_INSERT [tenure_append_slots] ON
 INSERT INTO [tenure_append_slots] (slot, uses, floor, holder, taken_at)
 SELECT n.slot, 0, 0, 0, '1970-01-01'
 FROM (
-    SELECT CAST(a.[key] AS int) * 16 + CAST(b.[key] AS int) AS slot
-    FROM OPENJSON(N'[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]') AS a
+    SELECT CAST(a.[key] AS int) * 16 + CAST(b.[key] AS int) + 1 AS slot
+    FROM OPENJSON(N'[0,0,0,0,0,0,0,0]') AS a
     CROSS JOIN OPENJSON(N'[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]') AS b
 ) AS n
-WHERE NOT EXISTS (SELECT 1 FROM [tenure_append_slots] AS t WITH (UPDLOCK, HOLDLOCK) WHERE t.slot = n.slot);
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_append_slots] AS t WITH (UPDLOCK, HOLDLOCK) WHERE t.slot = n.slot)
+SET IDENTITY_INSERT [tenure_append_slots] OFF;
 IF OBJECT_ID(N'[tenure_snapshots]', N'U') IS NULL
 CREATE TABLE [tenure_snapshots] (
     stream         varbinary(500) NOT NULL PRIMARY KEY,
@@ -1196,10 +1160,13 @@ INSERT INTO [tenure_schema] (version, description, applied_at) VALUES (@P1, @P2,
 -- session_uncommitted
 DECLARE @own_nothing bit
 
--- slot_find
-DECLARE @own_place bigint = @P1
+-- slot_add
+INSERT INTO [tenure_append_slots] WITH (ROWLOCK) (
+    uses, floor, holder, taken_at
+)
+SELECT 1, (SELECT coalesce(max(position), 0) FROM [tenure_events] WITH (READUNCOMMITTED)), @@SPID, SYSUTCDATETIME()
 
--- slot_none
+-- slot_floor
 DECLARE @own_nothing bit
 
 -- slot_own
@@ -1213,30 +1180,26 @@ SET uses = uses + 1,
     floor = (SELECT coalesce(max(position), 0) FROM [tenure_events] WITH (READUNCOMMITTED)),
     holder = @@SPID,
     taken_at = SYSUTCDATETIME()
-WHERE slot = @@SPID % 128
+WHERE slot = @@SPID % 128 + 1
 
--- slot_take
-DECLARE @own_slot int, @own_top bigint;
-SELECT TOP (1) @own_slot = slot
-FROM [tenure_append_slots] WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
-WHERE slot >= @P1 AND holder <> @@SPID
-ORDER BY slot;
-SET @own_top = (SELECT coalesce(max(position), 0) FROM [tenure_events] WITH (READUNCOMMITTED));
-UPDATE [tenure_append_slots] WITH (ROWLOCK, READCOMMITTEDLOCK)
-SET uses = uses + 1,
-    floor = CASE WHEN @own_slot IS NULL THEN floor ELSE @own_top END,
-    holder = @@SPID,
-    taken_at = SYSUTCDATETIME()
-WHERE slot = coalesce(@own_slot, @P1)
+-- slots_delete
+DELETE s FROM OPENJSON(@P1) WITH (slot bigint '$') AS asked
+INNER LOOP JOIN [tenure_append_slots] AS s WITH (ROWLOCK) ON s.slot = asked.slot
+
+-- slots_over
+SELECT TOP (@P1) slot
+FROM [tenure_append_slots] WITH (UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, FORCESEEK)
+WHERE slot > 128
+ORDER BY slot
 
 -- slots_seen
 DECLARE @all_seen TABLE (
-    slot int NOT NULL PRIMARY KEY, uses bigint NOT NULL, floor bigint NOT NULL, holder bigint NOT NULL, lasts_us bigint NOT NULL
+    slot bigint NOT NULL PRIMARY KEY, uses bigint NOT NULL, floor bigint NOT NULL, holder bigint NOT NULL, lasts_us bigint NOT NULL
 );
 INSERT INTO @all_seen (slot, uses, floor, holder, lasts_us)
 SELECT slot, uses, floor, holder, DATEDIFF_BIG(MICROSECOND, taken_at, SYSUTCDATETIME())
-FROM [tenure_append_slots] WITH (READUNCOMMITTED)
-WHERE uses > 0;
+FROM [tenure_append_slots] WITH (READUNCOMMITTED, FORCESEEK)
+WHERE slot > 0 AND uses > 0;
 DECLARE @all_horizon bigint = (
     SELECT min(seen.floor) FROM @all_seen AS seen
     WHERE NOT EXISTS (
@@ -1247,10 +1210,13 @@ SET @all_horizon = CASE WHEN @all_horizon < @all_top THEN @all_horizon ELSE @all
 SELECT slot, uses, floor, holder, lasts_us FROM @all_seen
 
 -- slots_settled
-DECLARE @all_settled TABLE (slot int NOT NULL PRIMARY KEY, uses bigint NOT NULL);
+DECLARE @all_settled TABLE (slot bigint NOT NULL PRIMARY KEY, uses bigint NOT NULL);
 INSERT INTO @all_settled (slot, uses)
 SELECT slot, uses FROM [tenure_append_slots] WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE uses > 0;
 SELECT slot, uses FROM @all_settled
+
+-- slots_there
+SELECT COUNT_BIG(*) AS slots FROM [tenure_append_slots] WITH (READUNCOMMITTED) WHERE slot BETWEEN 1 AND 128
 
 -- slots_unsettled
 DECLARE @own_nothing bit

@@ -72,6 +72,9 @@ impl Shared {
             // may well have the ids of the first one's.
             let known = self.known(place, &dispatches).await?;
             leave_out(&mut dispatches, &known)?;
+            if known.is_empty() && matches!(place, Place::Own) {
+                self.slots_are_there().await?;
+            }
         }
         Err(self.restless().into())
     }
@@ -204,7 +207,7 @@ impl Shared {
         let rows = content::events(append, base).into_iter();
         calls.extend(rows.map(|rows| Call::new(&texts.events_add, vec![rows])));
         let rows = content::dispatches(dispatches, now).into_iter();
-        calls.extend(rows.map(|rows| Call::new(&texts.dispatch_add, vec![rows])));
+        calls.extend(rows.map(|rows| Call::new(&texts.outbox_insert, vec![rows])));
         calls.extend(append.mark.as_ref().map(|mark| Call::new(&texts.mark_add, content::mark(mark))));
         if append.events.len() > 1 || (!append.events.is_empty() && !self.driver.tells_given()) {
             let last = base.plus(append.events.len());
@@ -244,7 +247,7 @@ impl Shared {
         if dispatches.iter().all(|message| message.delay.is_zero()) {
             return Ok(None);
         }
-        let rows = place.rows(self, &self.statements.clock_read, Vec::new()).await?;
+        let rows = place.rows(self, &self.statements.outbox_clock, Vec::new()).await?;
         Ok(Some(StoreTime::from_micros(self.reader().need(self.only(&rows)?.number("now_us"), "now_us")?)))
     }
 
@@ -254,7 +257,7 @@ impl Shared {
         let mut before = None;
         if let Some(mark) = &append.mark {
             let params = vec![mark.consumer.as_str().into(), mark.id.to_string().into()];
-            let rows = place.rows(self, &texts.mark_known, params).await?;
+            let rows = place.rows(self, &texts.inbox_read, params).await?;
             before = rows.first().map(|row| reader.before(row)).transpose()?;
         }
         let stream = || Value::from(append.stream.as_str());
@@ -285,7 +288,7 @@ impl Shared {
         dispatches: &[&NewMessage],
     ) -> Result<HashMap<MessageId, Existing>, StoreError> {
         let ids = Value::list(dispatches.iter().filter_map(|message| message.id).map(|id| id.to_string()));
-        let rows = place.rows(self, &self.statements.dispatch_known, vec![ids]).await?;
+        let rows = place.rows(self, &self.statements.outbox_existing, vec![ids]).await?;
         let read = |row: &Row| Ok((self.reader().message_id(row)?, self.reader().existing(row)?));
         rows.iter().map(read).collect()
     }

@@ -25,7 +25,6 @@ pub(super) fn events(append: &Append, base: Version) -> Vec<Value> {
             event.metadata.correlation.as_deref().into(),
             event.metadata.causation.as_deref().into(),
             event.metadata.headers_json().into(),
-            i32::try_from(event.body.as_bytes().len()).unwrap_or(i32::MAX).into(),
             text.into(),
             bytes.into(),
         ]

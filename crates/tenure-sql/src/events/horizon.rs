@@ -3,11 +3,19 @@
 //! Positions are given out by one counter while transactions run, and events appear when they commit: an event may appear
 //! below one that was read. So a reader goes only as far as it can prove that nothing is still to come.
 //!
-//! **A writer**, before it takes its first position, takes a row of `append_slots`: it counts its `uses` up, and writes its
-//! `floor` there, the highest committed position. The counter only rises, so all its positions are above the floor. The row is
-//! its own until the transaction ends, prepared or not. What is committed of the row in the end is of no interest to anyone,
-//! only that it is *not yet* committed. (An append of ours takes the row of its connection, and may share it with one of
-//! another: it is over in a moment. A user's transaction may last: it takes one that nobody holds.)
+//! **A writer**, before it takes its first position, changes or inserts a row of `append_slots`, and writes its `floor` there: a
+//! position that was given out before. The counter only rises, so all its positions are above the floor. The row is its own
+//! until the transaction ends, prepared or not. What is committed of the row in the end is of no interest to anyone, only that
+//! it is *not yet* committed.
+//!
+//! - An append of ours changes the row of its connection, and counts its `uses` up. Several connections may share a row, and
+//!   wait for each other: each is over in a moment.
+//! - A user's transaction may last, append again, go back to a savepoint, and have an old snapshot. It inserts a row for each
+//!   append: it waits for nobody, and changes nothing that others change. A later row has a floor of its own, which may be
+//!   higher; the earlier one stays there with its lower floor until the transaction ends, and the lowest counts. What goes
+//!   back to a savepoint takes row and events back together: the row was inserted after that savepoint if the events were,
+//!   for it is always inserted between the savepoint of its append and its events. From an old snapshot comes an older
+//!   floor, which is as true and only lower. Once committed the row is rubbish, and a connection of ours deletes it.
 //!
 //! **A reader** asks four things, in this order:
 //!
@@ -16,14 +24,14 @@
 //! 3. the rows as they stand there, committed or not;
 //! 4. the events after its position, as committed.
 //!
-//! A row whose `uses` differ between (2) and (3) is *held*. The reader keeps the events up to `H`, the smallest of `top` and
+//! A row of (3) that is not in (2) with the same `uses` is *held*. The reader keeps the events up to `H`, the smallest of `top` and
 //! all floors of held rows. **Nothing that is not in (4) can appear at or below `H`.** Take any transaction with a position `p`:
 //!
 //! - It took `p` after (1). The counter had given out `top` before, so `p > top >= H`.
-//! - It took `p` before (1), hence its row before that, and has not ended at (3): nobody else can have changed the row, so
-//!   (2) shows fewer `uses` than (3), and `p > floor >= H`.
+//! - It took `p` before (1), hence its row before that, and has not ended at (3): nobody else can have changed or deleted the
+//!   row, so (3) shows it, (2) shows it with fewer `uses` or not at all, and `p > floor >= H`.
 //! - It took `p` before (1), and has ended by (3): (4) is younger, and shows its events if it has committed. (That someone
-//!   else may hold the row by then changes nothing: the server makes a commit visible before it lets go of the locks.)
+//!   else may hold the row by then, or has deleted it, changes nothing: the server makes a commit visible before it lets go of the locks.)
 //!
 //! There is no fourth case. (1) must come first and (4) last; (2) and (3) may be asked in any order. No lock is asked for: a
 //! reader holds up nobody, is held up by nobody, and need not remember anything. A transaction that has not appended holds

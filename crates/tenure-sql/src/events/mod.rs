@@ -11,6 +11,7 @@
 //! | `append`, `content` | what is done and asked in turn, and what is sent |
 //! | `place` | the places where an append happens: a transaction of its own, or the user's |
 //! | `horizon` | how far a reader may go, and the proof |
+//! | `slots` | the rows that readers go by: whether they are there, and which of them are rubbish |
 //! | `read`, `snapshots` | what readers do |
 //! | `checkpoints` | [`Checkpoints`] in the handler's transaction, and the contract |
 
@@ -20,6 +21,7 @@ mod content;
 mod horizon;
 mod place;
 mod read;
+mod slots;
 mod snapshots;
 
 use std::sync::Arc;
@@ -73,7 +75,9 @@ impl Events {
         append: &Append,
     ) -> Result<AppendAnswer, AppendError> {
         append.check(&self.limits, self.has_outbox)?;
-        self.shared.append(&mut Place::Joined(session), append).await
+        let answer = self.shared.append(&mut Place::Joined(session), append).await?;
+        Shared::tidy_by_chance(&self.shared);
+        Ok(answer)
     }
 }
 

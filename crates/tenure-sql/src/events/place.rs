@@ -11,12 +11,6 @@ use crate::row::Row;
 use crate::store::Shared;
 use crate::value::Value;
 
-/// The first of the slots that users' transactions take; those before are for connections of ours.
-const SLOTS_JOINED: i64 = 128;
-/// The search for one begins at one of so many places by chance. Fewer than there are: readers look only at what was ever
-/// taken.
-const SLOT_STARTS: i64 = 16;
-
 /// Where something is done.
 pub(super) enum Place<'s> {
     /// In a transaction of its own.
@@ -68,19 +62,12 @@ impl Unit<'_> {
 
     /// The statements that show readers that this transaction is about to take positions. The user's may last, append more
     /// than once, and have an old snapshot; ours does none of that. Ours stands right behind the statement that moves the
-    /// stream, and fails if that has found nothing to move.
+    /// stream, and fails if that has found nothing to move; and if its row is not there, for readers would see nothing.
     pub(super) fn shows<'c>(&self, shared: &'c Shared) -> Vec<Call<'c>> {
         let texts = &shared.statements;
         match self {
-            Self::Own(_) => vec![Call::new(&texts.slot_own, [])],
-            Self::Joined(_) => {
-                let place = || vec![Value::from(SLOTS_JOINED + fastrand::i64(0..SLOT_STARTS))];
-                vec![
-                    Call::new(&texts.slot_none, []),
-                    Call::new(&texts.slot_find, place()),
-                    Call::new(&texts.slot_take, place()),
-                ]
-            }
+            Self::Own(_) => vec![Call::new(&texts.slot_own, []), Call::new(&texts.must_have_met, [])],
+            Self::Joined(_) => vec![Call::new(&texts.slot_floor, []), Call::new(&texts.slot_add, [])],
         }
     }
 

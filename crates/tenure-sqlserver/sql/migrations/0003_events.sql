@@ -9,8 +9,10 @@ ALTER TABLE {streams} SET (LOCK_ESCALATION = DISABLE);
 
 -- Events, for ever. A row never changes. Positions are given out in increasing order, and appear in the order of commits:
 -- how a reader goes by them all the same is told in events/horizon.rs. any_id is the event's id once more where its append
--- expected no version: only such an append is known again by its ids alone. bytes is the size of the payload. Of ids that are
--- null there may be many: hence the condition of the index.
+-- expected no version: only such an append is known again by its ids alone. Of ids that are null there may be many: hence
+-- the condition of the index. bytes is the size of the payload as it stands there, also if someone has shortened it. Pages are cut
+-- by it, and readers must find what they got as large at least: of a text it is the number of its UTF-16 units (two bytes each),
+-- which is never more than the length of its UTF-8.
 IF OBJECT_ID(N'{events}', N'U') IS NULL
 CREATE TABLE {events} (
     position       bigint IDENTITY NOT NULL PRIMARY KEY,
@@ -25,9 +27,9 @@ CREATE TABLE {events} (
     causation      nvarchar(250) COLLATE Latin1_General_100_BIN2 NULL,
     headers        nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
     recorded_at    datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
-    bytes          int NOT NULL DEFAULT 0,
     payload        nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
     payload_bytes  varbinary(max) NULL,
+    bytes          AS CAST(coalesce(DATALENGTH(payload) / 2, DATALENGTH(payload_bytes), 0) AS bigint) PERSISTED,
     CONSTRAINT {prefix}events_stream_version UNIQUE (stream, version)
 );
 
@@ -36,11 +38,13 @@ CREATE UNIQUE INDEX any_id ON {events} (any_id) WHERE any_id IS NOT NULL;
 
 ALTER TABLE {events} SET (LOCK_ESCALATION = DISABLE);
 
--- What transactions that append hold, one row each at least, until they end. uses counts how often a row was taken: while
--- it is taken, others see another number than is committed. No position of its holder is at or below floor.
+-- What transactions that append hold, until they end. Those of our own sessions take one of the first 128 rows, by the number
+-- of the session; uses counts how often a row was taken: while it is taken, others see another number than is committed. A
+-- user's transaction inserts a row of its own for each append, which is rubbish once it is committed. No position of its holder
+-- is at or below floor.
 IF OBJECT_ID(N'{append_slots}', N'U') IS NULL
 CREATE TABLE {append_slots} (
-    slot     int NOT NULL PRIMARY KEY,
+    slot     bigint IDENTITY(129, 1) NOT NULL PRIMARY KEY,
     uses     bigint NOT NULL,
     floor    bigint NOT NULL,
     holder   bigint NOT NULL,
@@ -49,14 +53,17 @@ CREATE TABLE {append_slots} (
 
 ALTER TABLE {append_slots} SET (LOCK_ESCALATION = DISABLE);
 
+-- One text, for the setting ends with it.
+SET IDENTITY_INSERT {append_slots} ON
 INSERT INTO {append_slots} (slot, uses, floor, holder, taken_at)
 SELECT n.slot, 0, 0, 0, '1970-01-01'
 FROM (
-    SELECT CAST(a.[key] AS int) * 16 + CAST(b.[key] AS int) AS slot
-    FROM OPENJSON(N'[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]') AS a
+    SELECT CAST(a.[key] AS int) * 16 + CAST(b.[key] AS int) + 1 AS slot
+    FROM OPENJSON(N'[0,0,0,0,0,0,0,0]') AS a
     CROSS JOIN OPENJSON(N'[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]') AS b
 ) AS n
-WHERE NOT EXISTS (SELECT 1 FROM {append_slots} AS t WITH (UPDLOCK, HOLDLOCK) WHERE t.slot = n.slot);
+WHERE NOT EXISTS (SELECT 1 FROM {append_slots} AS t WITH (UPDLOCK, HOLDLOCK) WHERE t.slot = n.slot)
+SET IDENTITY_INSERT {append_slots} OFF;
 
 -- The state of a stream's entity at one version.
 IF OBJECT_ID(N'{snapshots}', N'U') IS NULL

@@ -1,2 +1,0 @@
--- Forgets what an earlier append on this connection has found.
-SET @tenure_slot = NULL
