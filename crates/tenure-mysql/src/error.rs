@@ -7,6 +7,9 @@ use sqlx::mysql::MySqlDatabaseError;
 use tenure_core::StoreError;
 use tenure_sql::{Fault, FaultKind};
 
+/// What the server says of a statement that is larger than it takes.
+const TOO_LARGE: u16 = 1153;
+
 /// Turns an error of the driver into a fault.
 pub(crate) fn fault(error: &sqlx::Error) -> Fault {
     match error {
@@ -44,6 +47,9 @@ fn words(db: &MySqlDatabaseError) -> String {
             key.map(|key| format!(" in {key}")).unwrap_or_default()
         );
     }
+    if db.number() == TOO_LARGE {
+        return format!("{}: the server takes no message of this size, see max_allowed_packet", db.message());
+    }
     without_account(db.message())
 }
 
@@ -72,8 +78,10 @@ fn kind(number: u16) -> FaultKind {
         1044 | 1045 | 1049 | 1130 | 1142 | 1143 | 1227 | 1251 | 1370 | 1410 | 1419 | 1698 => {
             FaultKind::Refused
         }
+        // A statement that is too large: it would be so at every try. The server closes the connection behind it.
+        TOO_LARGE => FaultKind::Refused,
         // Sessions that an operator, a shutdown or a timeout has ended.
-        1053 | 1077 | 1079 | 1080 | 1152 | 1153 | 1158..=1161 | 1184 | 1927 | 4031 => FaultKind::Gone,
+        1053 | 1077 | 1079 | 1080 | 1152 | 1158..=1161 | 1184 | 1927 | 4031 => FaultKind::Gone,
         _ => FaultKind::Other,
     }
 }
@@ -109,5 +117,13 @@ mod tests {
         let said = "Access denied for user 'locked'@'127.0.0.1' (using password: YES)";
         assert_eq!(without_account(said), "Access denied for this user (using password: YES)");
         assert_eq!(without_account("it's a table"), "it's a table");
+    }
+
+    #[test]
+    fn what_fails_at_every_try_is_no_broken_connection() {
+        assert_eq!(kind(TOO_LARGE), FaultKind::Refused);
+        for ended in [1053, 1152, 1158, 1161, 4031] {
+            assert_eq!(kind(ended), FaultKind::Gone, "{ended}");
+        }
     }
 }

@@ -14,6 +14,10 @@ use crate::store::MySqlStore;
 /// (`traceparent`, `tracestate`) are not part of what a message says. Of two transactions that enqueue the same id at
 /// once, the second waits for the first.
 ///
+/// READ COMMITTED is recommended for such transactions. At REPEATABLE READ, which is the servers' default, a transaction that
+/// enqueues an id that is there already also locks the gap before it in the index of ids, and until it ends whoever enqueues
+/// an id that belongs there waits.
+///
 /// A program in any language may insert a row by itself as well; topic, type and payload are enough:
 ///
 /// ```sql
@@ -61,8 +65,11 @@ impl Outbox {
         self.0.enqueue(&mut Joined(connection), message).await
     }
 
-    /// Enqueues messages in a transaction of sqlx, in few round trips however many they are. Those of one source are ordered
-    /// as they are given, unless they have sequences.
+    /// Enqueues messages in a transaction of sqlx, in few round trips however many they are: all, or none and the
+    /// transaction is as before. Those of one source are ordered as they are given, unless they have sequences.
+    ///
+    /// Many need several statements (from some hundreds or some megabytes on): on a connection without a transaction
+    /// those are refused.
     pub async fn enqueue_all(
         &self,
         connection: &mut MySqlConnection,

@@ -4,31 +4,41 @@
 //! one for its size.
 
 use crate::driver::Call;
+use crate::limits::{INSERT_BYTES, STATEMENT_ROWS, TEXT_BYTES};
 use crate::value::Value;
-
-/// How many rows, or names, stand in one statement. Below 1,000: SQL Server takes no more rows in one, and MariaDB makes
-/// something else of longer lists than a walk along the index.
-const ROWS_MAX: usize = 500;
-/// How many bytes of values stand in one statement, unless a single row has more.
-const BYTES_MAX: usize = 200 * 1024;
 
 /// The same statement for as many rows as there are, in their order; none for none.
 pub(crate) fn in_batches(sql: &str, rows: impl IntoIterator<Item = Vec<Value>>) -> Vec<Call<'_>> {
-    let batches = divided(rows, |row| row.iter().map(Value::size).sum());
+    let batches = divided(rows, TEXT_BYTES, |row| size(row));
     batches.into_iter().map(|rows| Call::new(sql, [Value::Rows(rows)])).collect()
 }
 
 /// The same statement for as many names as there are, in their order; none for none.
 pub(crate) fn by_names<'s, 'n>(sql: &'s str, names: impl IntoIterator<Item = &'n str>) -> Vec<Call<'s>> {
-    let batches = divided(names, |name| name.len());
+    let batches = divided(names, TEXT_BYTES, |name| name.len());
     batches.into_iter().map(|names| Call::new(sql, [Value::list(names)])).collect()
 }
 
-fn divided<T>(items: impl IntoIterator<Item = T>, size: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
+/// Rows in portions that a statement can insert, in their order.
+pub(crate) fn inserts(rows: impl IntoIterator<Item = Vec<Value>>) -> Vec<Value> {
+    divided(rows, INSERT_BYTES, |row| size(row)).into_iter().map(Value::Rows).collect()
+}
+
+/// How many bytes a row holds, about.
+pub(crate) fn size(row: &[Value]) -> usize {
+    row.iter().map(Value::size).sum()
+}
+
+/// Items in portions of so many bytes, in their order; one alone may be larger.
+pub(crate) fn divided<T>(
+    items: impl IntoIterator<Item = T>,
+    bytes_max: usize,
+    size: impl Fn(&T) -> usize,
+) -> Vec<Vec<T>> {
     let (mut batches, mut batch, mut bytes) = (Vec::new(), Vec::new(), 0);
     for item in items {
         let more = size(&item);
-        if batch.len() == ROWS_MAX || (bytes + more > BYTES_MAX && !batch.is_empty()) {
+        if batch.len() == STATEMENT_ROWS || (bytes + more > bytes_max && !batch.is_empty()) {
             batches.push(std::mem::take(&mut batch));
             bytes = 0;
         }
@@ -59,6 +69,22 @@ mod tests {
         let texts = [100, 100 * 1024, 300 * 1024, 1].map(|length| vec![Value::Text("x".repeat(length))]);
         let sizes: Vec<usize> = in_batches("x", texts).iter().map(|call| held(call).len()).collect();
         assert_eq!(sizes, [2, 1, 1]);
+    }
+
+    #[test]
+    fn inserts_may_be_larger() {
+        let sizes = |rows: Vec<usize>| -> Vec<usize> {
+            let rows = rows.into_iter().map(|size| vec![Value::Bytes(vec![0; size])]);
+            let count = |batch: Value| if let Value::Rows(rows) = batch { rows.len() } else { 0 };
+            inserts(rows).into_iter().map(count).collect()
+        };
+        assert!(sizes(vec![]).is_empty());
+        assert_eq!(sizes(vec![1; 1001]), [500, 500, 1]);
+        assert_eq!(
+            sizes(vec![INSERT_BYTES + 1, 1, INSERT_BYTES - 1, 1]),
+            [1, 2, 1],
+            "one alone may be larger"
+        );
     }
 
     fn held<'c>(call: &'c Call<'_>) -> &'c [Vec<Value>] {

@@ -9,7 +9,7 @@ use tenure_core::contract::{Capabilities, Presence};
 use tenure_core::lease::Flag;
 
 use crate::fault::Fault;
-use crate::row::Row;
+use crate::row::{Cell, Row};
 use crate::statements::Statements;
 use crate::value::Value;
 
@@ -82,6 +82,29 @@ pub enum Turn {
     Wait,
 }
 
+/// What a walk from source to source has found.
+#[derive(Debug, Clone)]
+pub struct Walked {
+    /// The heads, in order.
+    pub heads: Vec<Row>,
+    /// The source that it has come to; none when it was behind the last one. Not told by the number of heads: a source that
+    /// was emptied between two steps has none.
+    pub at: Option<Vec<u8>>,
+}
+
+impl Walked {
+    /// By the rows of all steps, of which the last is that of `outbox_walk_end`.
+    pub fn of(mut rows: Vec<Row>) -> Self {
+        let end = rows.pop().and_then(|row| row.into_cells().into_iter().next());
+        let at = match end {
+            Some(Cell::Bytes(bytes)) => Some(bytes),
+            Some(Cell::Text(text)) => Some(text.into_bytes()),
+            _ => None,
+        };
+        Self { heads: rows, at }
+    }
+}
+
 /// A database, as [`SqlStore`](crate::SqlStore) sees it.
 ///
 /// Its sessions run at isolation READ COMMITTED (a statement sees what was committed before it began), undo a statement that
@@ -111,8 +134,9 @@ pub trait Driver: Send + Sync + fmt::Debug {
     /// What the store can do here.
     fn capabilities(&self) -> Capabilities;
 
-    /// Goes from source to source of the outbox's queue, from `after` on, and answers the heads of at most `steps` of them:
-    /// each costs one step in the index, whatever stands behind it, and all of them few round trips.
+    /// Goes from source to source of the outbox's queue, from `after` on, and answers the heads of at most `steps` of them,
+    /// and where it has come to: each costs one step in the index, whatever stands behind it, and all of them few round
+    /// trips.
     ///
     /// Where a statement cannot loop, the steps are statements of their own, and what they go by is kept on the session.
     async fn walk(
@@ -121,7 +145,7 @@ pub trait Driver: Send + Sync + fmt::Debug {
         statements: &Statements,
         after: &[u8],
         steps: u32,
-    ) -> Result<Vec<Row>, Fault> {
+    ) -> Result<Walked, Fault> {
         let mut calls = vec![Call::new(&statements.outbox_walk, [after.into()])];
         for _ in 0..steps {
             calls.extend(
@@ -129,8 +153,9 @@ pub trait Driver: Send + Sync + fmt::Debug {
                     .map(|step| Call::new(step, [])),
             );
         }
+        calls.push(Call::new(&statements.outbox_walk_end, []));
         let answers = session.run_all(&calls).await?;
-        Ok(answers.into_iter().flat_map(|answer| answer.rows).collect())
+        Ok(Walked::of(answers.into_iter().flat_map(|answer| answer.rows).collect()))
     }
 
     /// Whether [`Answer::given`] is told: then the position of a single event need not be asked for.

@@ -20,7 +20,7 @@ pub enum FaultKind {
     NoTable,
     /// The server cannot be written to.
     ReadOnly,
-    /// Credentials or permissions are missing.
+    /// Credentials or permissions are missing, or it is larger than the server takes.
     Refused,
     /// The connection broke, or there was no answer in time: whether anything took effect is unknown.
     Gone,

@@ -64,7 +64,7 @@ mod value;
 mod work;
 
 #[cfg(feature = "store")]
-pub use driver::{Answer, Call, Driver, Lent, Session, Turn};
+pub use driver::{Answer, Call, Driver, Lent, Session, Turn, Walked};
 #[cfg(feature = "store")]
 pub use events::{Checkpoints, Events};
 #[cfg(feature = "store")]

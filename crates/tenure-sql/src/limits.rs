@@ -8,13 +8,17 @@ pub const LONGEST_MICROS: u128 = 100 * 366 * 86_400 * 1_000_000;
 
 /// How many rows are looked at in one step of a registry's sweep; further ones follow until none is left.
 pub const SWEEP_BATCH: u32 = 1000;
-/// How many bytes of payloads one statement carries.
+/// How many bytes of payloads one statement carries where the server takes any size: Postgres.
 pub const STATEMENT_BYTES: usize = 32 * 1024 * 1024;
 /// How often a message is enqueued or noted anew that was swept away between two looks at it.
 pub const RESTLESS_TRIES: usize = 3;
 /// The most attempts that are shown of one message.
 pub const ATTEMPTS_MAX: u32 = 10_000;
-/// How many rows one statement inserts at most: SQL Server takes no more, and locks whole tables from 5,000 on.
-pub const INSERT_ROWS: usize = 1000;
-/// How many bytes of payloads one statement inserts, about: servers take no larger packets than they are told to.
+/// How many rows, or values, stand in one statement. Below 1,000: SQL Server takes no more rows in one, and locks whole tables
+/// from 5,000 on; MariaDB makes something else of longer lists than a walk along the index.
+pub const STATEMENT_ROWS: usize = 500;
+/// How many bytes of values one statement inserts, about, unless a single row has more: servers take no larger packets than
+/// they are told to.
 pub const INSERT_BYTES: usize = 4 * 1024 * 1024;
+/// The same where several statements go to the server as one text.
+pub const TEXT_BYTES: usize = 200 * 1024;

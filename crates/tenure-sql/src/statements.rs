@@ -71,13 +71,14 @@ declare! { $
     outbox_due_fragment outbox_columns outbox_clock outbox_any
     outbox_insert outbox_existing outbox_savepoint outbox_undo
     outbox_lanes outbox_lane outbox_lane_head outbox_sources outbox_walk outbox_walk_find outbox_walk_move outbox_walk_head
+    outbox_walk_end
     outbox_unordered outbox_unordered_narrow outbox_unordered_next outbox_rows outbox_load
     outbox_lock outbox_finish outbox_again outbox_halt outbox_revive outbox_release outbox_delete
     attempts_add attempts_list attempts_delete
     dead_add dead_find dead_count dead_read dead_discard dead_delete
     outbox_summary_columns outbox_number outbox_list outbox_list_pending outbox_list_dead outbox_content
-    stats_total stats_pending stats_dead sweep_look sweep_inbox
-    inbox_accept inbox_refuse inbox_read
+    stats_total stats_pending stats_dead sweep_look
+    inbox_accept inbox_refuse inbox_read inbox_old inbox_delete
     // Events, snapshots, checkpoints.
     savepoint savepoint_back savepoint_release must_have_met
     stream_first stream_move stream_raise stream_version

@@ -71,8 +71,11 @@ impl Outbox {
         self.0.enqueue(&mut Joined::new(client), message).await
     }
 
-    /// Enqueues messages in that transaction, in few round trips however many they are. Those of one source are ordered as
-    /// they are given, unless they have sequences.
+    /// Enqueues messages in that transaction, in few round trips however many they are: all, or none and the transaction is
+    /// as before. Those of one source are ordered as they are given, unless they have sequences.
+    ///
+    /// Many need several statements (from some hundreds or some megabytes on): on a connection without a transaction
+    /// those are refused.
     pub async fn enqueue_all<S>(
         &self,
         client: &mut Client<S>,

@@ -67,6 +67,7 @@ pub(crate) fn walk(statements: &Statements) -> String {
         ("{outbox_walk_find}", &statements.outbox_walk_find),
         ("{outbox_walk_move}", &statements.outbox_walk_move),
         ("{outbox_walk_head}", &statements.outbox_walk_head),
+        ("{outbox_walk_end}", &statements.outbox_walk_end),
     ]
     .iter()
     .fold(WALK.to_owned(), |text, (name, step)| text.replace(name, step))

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::{Capabilities, Presence};
 use tenure_core::lease::Flag;
-use tenure_sql::{Answer, Call, Driver, Fault, FaultKind, Lent, Row, Session, SqlStore, Statements, Turn};
+use tenure_sql::{Answer, Call, Driver, Fault, FaultKind, Lent, Session, SqlStore, Statements, Turn, Walked};
 use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -121,9 +121,9 @@ impl Driver for SqlServerDriver {
         statements: &Statements,
         after: &[u8],
         steps: u32,
-    ) -> Result<Vec<Row>, Fault> {
+    ) -> Result<Walked, Fault> {
         let text = walk(statements);
-        Ok(session.run(&Call::new(&text, vec![after.into(), steps.into()])).await?.rows)
+        Ok(Walked::of(session.run(&Call::new(&text, vec![after.into(), steps.into()])).await?.rows))
     }
 
     async fn flag_is_down(&self, session: &mut dyn Session, flag: &Flag) -> Result<bool, Fault> {

@@ -299,7 +299,8 @@ FROM [tenure_outbox] AS o WITH (INDEX (queue))
 WHERE o.lane = @walk_lane
 ORDER BY o.lane, o.place_a, o.place_b, o.id;
     SET @own_step = @own_step + 1;
-END
+END;
+SELECT @walk_lane AS lane
 
 -- events_add
 IF EXISTS (
@@ -463,6 +464,17 @@ BEGIN
     RETURN;
 END;
 INSERT INTO [tenure_inbox] (consumer, message_id, fingerprint) VALUES (@B1, @P2, @P3)
+
+-- inbox_delete
+DELETE i FROM OPENJSON(@P2) WITH (id nvarchar(36) '$') AS asked
+INNER LOOP JOIN [tenure_inbox] AS i WITH (ROWLOCK) ON i.message_id = asked.id COLLATE Latin1_General_100_BIN2
+WHERE i.consumer = @B1
+  AND i.accepted_at <= DATEADD(MICROSECOND, -CAST(@P3 % 60000000 AS int), DATEADD(MINUTE, -CAST(@P3 / 60000000 AS int), @now))
+
+-- inbox_old
+SELECT TOP (@P2) consumer, message_id FROM [tenure_inbox] WITH (READPAST, READCOMMITTEDLOCK)
+WHERE accepted_at <= DATEADD(MICROSECOND, -CAST(@P1 % 60000000 AS int), DATEADD(MINUTE, -CAST(@P1 / 60000000 AS int), @now))
+ORDER BY accepted_at
 
 -- inbox_read
 SELECT fingerprint, refused FROM [tenure_inbox] WITH (REPEATABLEREAD, ROWLOCK) WHERE consumer = @B1 AND message_id = @P2
@@ -665,7 +677,9 @@ CREATE TABLE [tenure_outbox] (
         END
     ) PERSISTED,
     INDEX message_id UNIQUE (message_id),
-    INDEX queue (lane, place_a, place_b, id)
+    INDEX queue (lane, place_a, place_b, id),
+    CHECK (queued IN (0, 1, 2)),
+    CHECK (attempts >= 0 AND forgiven >= 0)
 );
 ALTER TABLE [tenure_outbox] SET (LOCK_ESCALATION = DISABLE);
 IF OBJECT_ID(N'[tenure_outbox_attempts]', N'U') IS NULL
@@ -1102,6 +1116,9 @@ ORDER BY o.lane, o.place_a, o.place_b, o.id
 -- outbox_walk
 DECLARE @walk_lane varbinary(500) = @B1, @walk_next varbinary(500)
 
+-- outbox_walk_end
+SELECT @walk_lane AS lane
+
 -- outbox_walk_find
 SET @walk_next = (
     SELECT TOP (1) lane FROM [tenure_outbox] WITH (INDEX (queue))
@@ -1281,14 +1298,6 @@ UPDATE [tenure_streams] WITH (ROWLOCK) SET version = version + @P2 WHERE stream 
 
 -- stream_version
 SELECT version FROM [tenure_streams] WITH (REPEATABLEREAD, ROWLOCK) WHERE stream = @B1
-
--- sweep_inbox
-WITH oldest AS (
-    SELECT TOP (@P2) consumer, message_id FROM [tenure_inbox] WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-    WHERE accepted_at <= DATEADD(MICROSECOND, -CAST(@P1 % 60000000 AS int), DATEADD(MINUTE, -CAST(@P1 / 60000000 AS int), @now))
-    ORDER BY accepted_at
-)
-DELETE FROM oldest
 
 -- sweep_look
 SELECT TOP (@P2) o.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,

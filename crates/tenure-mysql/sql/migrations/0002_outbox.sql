@@ -1,11 +1,11 @@
 -- Messages. Any program may insert one: topic, type and payload are enough. Nothing about its content is checked here, so
 -- that no such insert fails for it: a row that cannot be delivered is parked with a reason.
 --
--- The columns from queued on are the queue's, and no business of who inserts. queued is 0 for what is finished, 1 for what
--- waits, 2 for a dead message that its source stands still behind. The last three make up the queue's one index, in the
--- order in which it is read: a source's rows by their place; what has no source, or one that cannot be a source and so may
--- hold up nothing, under the empty name by the moment at which it is due. What is finished stands there without a value,
--- in the order of its number, and costs next to nothing.
+-- The columns from queued on are the queue's, and no business of who inserts: what no relay could ever finish is refused.
+-- queued is 0 for what is finished, 1 for what waits, 2 for a dead message that its source stands still behind. The last
+-- three make up the queue's one index, in the order in which it is read: a source's rows by their place; what has no source,
+-- or one that cannot be a source and so may hold up nothing, under the empty name by the moment at which it is due. What is
+-- finished stands there without a value, in the order of its number, and costs next to nothing.
 --
 -- Ids are compared without regard to case, as UUIDs are.
 CREATE TABLE IF NOT EXISTS {outbox} (
@@ -42,7 +42,9 @@ CREATE TABLE IF NOT EXISTS {outbox} (
         CASE WHEN queued = 0 THEN NULL WHEN octet_length(source) BETWEEN 1 AND 500 THEN source_index ELSE 0 END
     ) STORED,
     UNIQUE KEY message_id (message_id),
-    KEY queue (lane, place_a, place_b, id)
+    KEY queue (lane, place_a, place_b, id),
+    CHECK (queued IN (0, 1, 2)),
+    CHECK (attempts >= 0 AND forgiven >= 0)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE /*!80000 utf8mb4_0900_bin */ /*M! utf8mb4_nopad_bin */;
 
 -- Every attempt, for ever or until retention takes it with its message. No foreign key: only the store itself writes here.

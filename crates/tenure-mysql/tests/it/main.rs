@@ -21,6 +21,7 @@ mod fences;
 mod horizon;
 mod links;
 mod outbox;
+mod outbox_locks;
 mod outbox_plans;
 mod outbox_suite;
 mod proxy;

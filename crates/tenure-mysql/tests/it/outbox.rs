@@ -312,10 +312,74 @@ fn a_large_batch_is_enqueued_whole_or_not_at_all() {
         assert_eq!(sandbox.count("outbox").await, 11, "what stood before it stays");
         let many: Vec<_> =
             (0..1_200).map(|n| NewMessage::json("t", "k", "{}").from_version("many", n, 0)).collect();
-        assert!(store.outbox().enqueue_all(&mut user, &many).await.unwrap().iter().all(|sent| sent.fresh));
-        let again = store.outbox().enqueue_all(&mut user, &many).await.unwrap();
-        assert!(again.iter().all(|sent| !sent.fresh));
+        // Several statements without a transaction could not be undone together.
+        let refused = store.outbox().enqueue_all(&mut user, &many).await;
+        let Err(EnqueueError::Store(StoreError::Refused { message, .. })) = refused else {
+            panic!("{refused:?}")
+        };
+        assert!(message.contains("no transaction is open"), "{message}");
+        assert_eq!(sandbox.count("outbox").await, 11, "nothing of it is there");
+        for fresh in [true, false] {
+            sqlx::raw_sql("BEGIN").execute(&mut user).await.unwrap();
+            let sent = store.outbox().enqueue_all(&mut user, &many).await.unwrap();
+            assert!(sent.iter().all(|sent| sent.fresh == fresh));
+            sqlx::raw_sql("COMMIT").execute(&mut user).await.unwrap();
+        }
         assert_eq!(sandbox.count("outbox").await, 1_211);
+        // Without autocommit, every statement is in a transaction.
+        let others: Vec<_> =
+            (0..1_200).map(|n| NewMessage::json("t", "k", "{}").from_version("others", n, 0)).collect();
+        sqlx::raw_sql("SET autocommit = 0").execute(&mut user).await.unwrap();
+        store.outbox().enqueue_all(&mut user, &others).await.unwrap();
+        sqlx::raw_sql("ROLLBACK").execute(&mut user).await.unwrap();
+        assert_eq!(sandbox.count("outbox").await, 1_211);
+    });
+}
+
+/// Headers count as well as payloads: 500 messages with 60 KB of them each are more than MariaDB takes at once.
+#[test]
+fn statements_are_bounded_also_by_headers() {
+    on_both(|sandbox| async move {
+        let store = sandbox.store().await;
+        let mut messages: Vec<_> = (0..500)
+            .map(|n| {
+                let message = NewMessage::json("t", "k", "{}").from_version("s", n, 0);
+                message.with_header("x-large", "y".repeat(60_000))
+            })
+            .collect();
+        let sent = store.sql().enqueue(&messages[..400], &Default::default()).await.unwrap();
+        assert!(sent.iter().all(|sent| sent.fresh));
+        let mut user = sandbox.user().await;
+        sqlx::raw_sql("BEGIN").execute(&mut user).await.unwrap();
+        messages.reverse();
+        let sent = store.outbox().enqueue_all(&mut user, &messages).await.unwrap();
+        sqlx::raw_sql("COMMIT").execute(&mut user).await.unwrap();
+        assert_eq!(sent.iter().filter(|sent| sent.fresh).count(), 100);
+        assert_eq!(sandbox.count("outbox").await, 500);
+    });
+}
+
+/// Another hand may write what it likes: people see it all the same, and no relay turns in circles over it.
+#[test]
+fn what_is_written_by_hand_is_shown_or_refused() {
+    on_both(|sandbox| async move {
+        let (store, outbox) = (sandbox.sql().await, sandbox.table("outbox"));
+        let message = NewMessage::json("t", "k", "{}").from_version("s", 1, 0);
+        let id = store.enqueue(&[message], &Default::default()).await.unwrap()[0].id.to_string();
+        let attempts = sandbox.table("outbox_attempts");
+        sandbox
+            .batch(&format!(
+                "INSERT INTO {attempts} (message, number, outcome, took_us, node) SELECT id, 1, 'odd', -1, 'x' FROM {outbox}"
+            ))
+            .await;
+        let shown = store.show(&id).await.unwrap().expect("it is there");
+        assert_eq!(shown.attempts.iter().map(|attempt| attempt.outcome).collect::<Vec<_>>(), [Kind::Poison]);
+        for wrong in ["attempts = -1", "queued = 3", "queued = -1", "forgiven = -1"] {
+            let mut user = sandbox.user().await;
+            let update = AssertSqlSafe(format!("UPDATE {outbox} SET {wrong}"));
+            let error = sqlx::query(update).execute(&mut user).await.expect_err(wrong).to_string();
+            assert!(error.to_lowercase().contains("constraint"), "{wrong}: {error}");
+        }
     });
 }
 

@@ -122,6 +122,32 @@ fn the_hot_statements_read_what_they_answer_and_little_else() {
     });
 }
 
+/// A source that is emptied between two steps of a walk has no head, and does not end it.
+#[test]
+fn a_walk_tells_where_it_stands_and_not_only_what_it_found() {
+    on_both(|sandbox| async move {
+        let (outbox, texts) =
+            (sandbox.table("outbox"), Statements::new(&TEXTS, &sandbox.options().naming, ('`', '`')));
+        let insert = "(source, topic, type, payload) VALUES ('a', 't', 'k', 'x'), ('b', 't', 'k', 'x')";
+        sandbox.batch(&format!("INSERT INTO {outbox} {insert}")).await;
+        let mut user = sandbox.user().await;
+        for step in [filled(&texts.outbox_walk, &["X'00'"]), texts.outbox_walk_find.clone()] {
+            sqlx::raw_sql(AssertSqlSafe(step)).execute(&mut user).await.unwrap();
+        }
+        sandbox.batch(&format!("UPDATE {outbox} SET queued = 0 WHERE source = 'a'")).await;
+        let mut seen = Vec::new();
+        for _ in 0..3 {
+            let ask = |text: &str| sqlx::raw_sql(AssertSqlSafe(text.to_owned()));
+            ask(&texts.outbox_walk_move).execute(&mut user).await.unwrap();
+            let heads = ask(&texts.outbox_walk_head).fetch_all(&mut user).await.unwrap().len();
+            let at = ask(&texts.outbox_walk_end).fetch_one(&mut user).await.unwrap();
+            seen.push((heads, at.get::<Option<Vec<u8>>, _>(0)));
+            ask(&texts.outbox_walk_find).execute(&mut user).await.unwrap();
+        }
+        assert_eq!(seen, [(0, Some(b"a".to_vec())), (1, Some(b"b".to_vec())), (0, None)]);
+    });
+}
+
 /// The whole look, by the clock: what reads the parked rows would take a hundred times longer.
 #[test]
 fn a_million_rows_behind_one_source_cost_one_step() {

@@ -10,8 +10,8 @@ use tenure_core::lease::{Fence, FenceError};
 use tenure_core::outbox::shorten;
 use tenure_core::subscription::{Advance, Aside, Checkpoint, Parked, Progress, Step, SubscriptionName};
 
-use super::content::batches;
 use super::place::{Place, Unit};
+use crate::batch::inserts;
 use crate::driver::{Answer, Call, Session, Turn};
 use crate::fault::{Fault, FaultKind};
 use crate::lease::Audit;
@@ -159,7 +159,7 @@ impl Shared {
         if !step.parked.is_empty() {
             let positions = Value::list(step.parked.iter().map(|aside| aside.position.0));
             calls.push(Call::new(&texts.parked_clear, vec![name(), positions]));
-            let rows = batches(step.parked.iter().map(|aside| parked_values(step, aside)));
+            let rows = inserts(step.parked.iter().map(|aside| parked_values(step, aside)));
             calls.extend(rows.into_iter().map(|rows| Call::new(&texts.parked_add, vec![rows])));
         }
         calls.push(unit.end(self));

@@ -5,7 +5,7 @@ use tenure_core::outbox::{NewMessage, shorten};
 use tenure_core::time::StoreTime;
 use uuid::Uuid;
 
-use crate::limits::{INSERT_BYTES, INSERT_ROWS};
+use crate::batch::inserts;
 use crate::value::{Value, micros};
 
 /// The rows of an append's events that follow a version, in as many statements as they need.
@@ -29,7 +29,7 @@ pub(super) fn events(append: &Append, base: Version) -> Vec<Value> {
             bytes.into(),
         ]
     };
-    batches(append.events.iter().enumerate().map(row))
+    inserts(append.events.iter().enumerate().map(row))
 }
 
 /// The rows of dispatches, in as many statements as they need. `now` is the server's clock, where one has a delay.
@@ -53,7 +53,7 @@ pub(super) fn dispatches(messages: &[&NewMessage], now: Option<StoreTime>) -> Ve
             deliver_at.into(),
         ]
     };
-    batches(messages.iter().map(row))
+    inserts(messages.iter().map(row))
 }
 
 /// A mark as parameters.
@@ -64,43 +64,4 @@ pub(super) fn mark(mark: &InboxMark) -> Vec<Value> {
         mark.fingerprint.map(|print| print.to_string()).into(),
         mark.refused.as_deref().map(shorten).into(),
     ]
-}
-
-/// Rows in portions that a statement can carry.
-pub(super) fn batches(rows: impl Iterator<Item = Vec<Value>>) -> Vec<Value> {
-    let (mut done, mut batch, mut bytes) = (Vec::new(), Vec::new(), 0);
-    for row in rows {
-        let size: usize = row.iter().map(Value::size).sum();
-        if !batch.is_empty() && (batch.len() >= INSERT_ROWS || bytes + size > INSERT_BYTES) {
-            done.push(Value::Rows(std::mem::take(&mut batch)));
-            bytes = 0;
-        }
-        bytes += size;
-        batch.push(row);
-    }
-    if !batch.is_empty() {
-        done.push(Value::Rows(batch));
-    }
-    done
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_are_portioned_by_number_and_by_size() {
-        let sizes = |rows: Vec<usize>| -> Vec<usize> {
-            let rows = rows.into_iter().map(|size| vec![Value::Bytes(vec![0; size])]);
-            let count = |batch: Value| if let Value::Rows(rows) = batch { rows.len() } else { 0 };
-            batches(rows).into_iter().map(count).collect()
-        };
-        assert!(sizes(vec![]).is_empty());
-        assert_eq!(sizes(vec![1; 2001]), [1000, 1000, 1]);
-        assert_eq!(
-            sizes(vec![INSERT_BYTES + 1, 1, INSERT_BYTES - 1, 1]),
-            [1, 2, 1],
-            "one alone may be larger"
-        );
-    }
 }

@@ -2,10 +2,10 @@
 //! are moved, not copied.
 
 use tenure_core::StoreError;
-use tenure_core::outbox::{Body, Existing, Found, RowId, Sequence, Stored};
+use tenure_core::outbox::{Body, Found, RowId, Sequence, Stored};
 use tenure_core::time::StoreTime;
 
-use crate::reader::Reader;
+use crate::reader::{Reader, counted};
 use crate::row::{Cell, Row};
 
 /// The values of a row, one after another.
@@ -89,7 +89,7 @@ pub(super) fn stored(row: Row, reader: Reader<'_>) -> Result<(Stored, bool), Sto
     let lane = cells.bytes()?.unwrap_or_default();
     let halts = cells.whole()? == HALTS;
     let due_at = StoreTime::from_micros(cells.whole()?);
-    let (attempts, forgiven) = (count(cells.whole()?), count(cells.whole()?));
+    let (attempts, forgiven) = (counted(cells.whole()?), counted(cells.whole()?));
     let message_id = cells.word()?;
     let source = cells.text()?;
     let sequence = Sequence { version: cells.whole()?, index: index(cells.whole()?) };
@@ -125,28 +125,6 @@ pub(super) fn stored(row: Row, reader: Reader<'_>) -> Result<(Stored, bool), Sto
 
 /// What `queued` says of a row that its source stands still behind.
 pub(super) const HALTS: i64 = 2;
-
-/// A row of `outbox_existing`: its id, and what it says.
-pub(super) fn existing(row: Row, reader: Reader<'_>) -> Result<(String, Existing), StoreError> {
-    let mut cells = Cells::of(row, reader);
-    let id = cells.word()?;
-    let existing = Existing {
-        source: cells.text()?,
-        version: cells.whole()?,
-        index: cells.whole()?,
-        topic: cells.word()?,
-        kind: cells.word()?,
-        payload: cells.text()?,
-        payload_bytes: cells.bytes()?,
-        content_type: cells.text()?,
-        headers: cells.text()?,
-    };
-    Ok((id, existing))
-}
-
-pub(super) fn count(number: i64) -> u32 {
-    u32::try_from(number).unwrap_or(if number < 0 { 0 } else { u32::MAX })
-}
 
 pub(super) fn index(number: i64) -> i32 {
     i32::try_from(number).unwrap_or(if number < 0 { i32::MIN } else { i32::MAX })

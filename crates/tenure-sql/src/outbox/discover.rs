@@ -9,11 +9,11 @@ use std::collections::HashSet;
 use tenure_core::outbox::{Discover, Page, Part};
 use tenure_core::time::StoreTime;
 
-use super::ROWS_MAX;
 use super::cells::{Cells, HALTS};
 use super::look::{lanes, note_due};
 use super::unit::Stop;
 use crate::driver::{Call, Session};
+use crate::limits::STATEMENT_ROWS;
 use crate::row::Row;
 use crate::store::Shared;
 use crate::value::Value;
@@ -105,6 +105,16 @@ impl Search<'_> {
         true
     }
 
+    /// After a walk that has come to this source: answers whether there may be others behind it.
+    fn go_on_from(&mut self, at: Option<Vec<u8>>) -> bool {
+        let Some(at) = at else { return false };
+        // It may be one that has no head any more. A walk never goes back.
+        if at > self.at {
+            self.at = at;
+        }
+        true
+    }
+
     /// After a page: what is behind its last source is not known if the page was full.
     fn see_whole(&mut self, full: bool) {
         for head in &mut self.found {
@@ -139,9 +149,9 @@ impl Shared {
         search.see_whole(full);
         let mut stride = STEPS.0;
         while going && full {
-            let heads = self.driver.walk(session, &self.statements, &search.at, stride).await?;
-            full = heads.len() >= stride as usize;
-            going = self.visit_all(&mut search, heads)?;
+            let walked = self.driver.walk(session, &self.statements, &search.at, stride).await?;
+            going = self.visit_all(&mut search, walked.heads)?;
+            full = search.go_on_from(walked.at);
             stride = stride.saturating_mul(2).min(STEPS.1);
         }
         if search.more {
@@ -157,7 +167,7 @@ impl Shared {
             }
         }
         let mut calls = lanes(self, deep);
-        for ids in ids.chunks(ROWS_MAX) {
+        for ids in ids.chunks(STATEMENT_ROWS) {
             let list = Value::list(ids.iter().copied());
             calls.push(Call::new(&self.statements.outbox_rows, vec![list]));
         }
@@ -180,5 +190,62 @@ impl Shared {
             }
         }
         Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::driver::Walked;
+    use crate::row::Cell;
+
+    fn search() -> Search<'static> {
+        Search {
+            except: HashSet::new(),
+            part: None,
+            wanted: 100,
+            steps: 100,
+            visited: None,
+            at: b"a".to_vec(),
+            more: false,
+            found: Vec::new(),
+            rows_each: 1,
+        }
+    }
+
+    fn head(source: &str) -> Head {
+        Head { source: source.into(), due_at: None, ids: vec![1], whole: false }
+    }
+
+    fn rows(cells: impl IntoIterator<Item = Cell>) -> Vec<Row> {
+        let names: Arc<[String]> = Arc::from(["lane".to_owned()]);
+        cells.into_iter().map(|cell| Row::new(Arc::clone(&names), vec![cell])).collect()
+    }
+
+    /// Of eight steps two found a source that was empty by the time of its head, the last of them at the end.
+    #[test]
+    fn a_walk_goes_on_behind_sources_that_were_emptied_under_it() {
+        let mut search = search();
+        let found = Walked::of(rows(
+            [b"b", b"d"]
+                .map(|lane| Cell::Bytes(lane.to_vec()))
+                .into_iter()
+                .chain([Cell::Bytes(b"f".to_vec())]),
+        ));
+        assert_eq!(found.heads.len(), 2);
+        assert!(search.visit(head("b")) && search.visit(head("d")));
+        assert!(search.go_on_from(found.at), "only two heads are not the end");
+        assert_eq!(search.at, b"f", "it goes on where the walk stands, and not at its last head");
+        assert!(search.visit(head("g")));
+        assert_eq!(search.found.len(), 3);
+
+        // None of the sources had a head any more: that is not the end either.
+        let found = Walked::of(rows([Cell::Text("k".into())]));
+        assert!(found.heads.is_empty() && search.go_on_from(found.at));
+        assert_eq!(search.at, b"k");
+        assert!(!search.go_on_from(Walked::of(rows([Cell::Bytes(b"l".to_vec()), Cell::Null])).at));
+        assert!(!search.go_on_from(Walked::of(Vec::new()).at));
     }
 }

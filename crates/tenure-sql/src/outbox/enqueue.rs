@@ -13,17 +13,16 @@ use tenure_core::outbox::{
 };
 use tenure_core::time::StoreTime;
 
-use super::ROWS_MAX;
-use super::cells::{Cells, existing};
+use super::cells::Cells;
 use super::unit::Stop;
+use crate::batch::{divided, size};
 use crate::driver::{Call, Session};
 use crate::fault::FaultKind;
+use crate::limits::INSERT_BYTES;
 use crate::reader::Columns as _;
 use crate::store::{Shared, SqlStore};
 use crate::value::Value;
 
-/// How many bytes of payload one statement carries, about; further messages follow in another.
-const STATEMENT_BYTES: usize = 4 * 1024 * 1024;
 /// How often messages are inserted anew among which some came or went between two looks.
 const TRIES: usize = 5;
 
@@ -67,7 +66,7 @@ impl Outbox {
         check(messages, &self.limits)?;
         let shared = &self.shared;
         let batch = Batch::of(messages)?;
-        let enqueued = match batch.chunks().len() {
+        let enqueued = match batch.chunks.len() {
             // One statement is undone by itself.
             0 | 1 => shared.insert(session, &batch).await,
             _ => self.insert_whole(session, &batch).await,
@@ -75,14 +74,16 @@ impl Outbox {
         enqueued.map_err(|stop| stop.into_enqueue_error(shared.label()))
     }
 
-    /// Several statements: what the first ones inserted is undone when a later one cannot be.
+    /// Several statements: what the first ones inserted is undone when a later one cannot be. So there has to be a
+    /// transaction; the way back is tried first, which fails where there is none.
     async fn insert_whole(
         &self,
         session: &mut dyn Session,
         batch: &Batch<'_>,
     ) -> Result<Vec<Enqueued>, Stop> {
         let statements = &self.shared.statements;
-        session.run(&Call::new(&statements.outbox_savepoint, [])).await?;
+        let calls = [&statements.outbox_savepoint, &statements.outbox_undo].map(|sql| Call::new(sql, []));
+        session.run_all(&calls).await?;
         let inserted = self.shared.insert(session, batch).await;
         if inserted.is_err() {
             // Where the whole transaction is gone already, so is the savepoint.
@@ -104,44 +105,28 @@ pub(super) fn check(messages: &[NewMessage], limits: &Limits) -> Result<(), Mess
 pub(super) struct Batch<'a> {
     /// The ids, in the order of the call.
     ids: Vec<MessageId>,
-    /// The first message of each id, in the order of the call.
-    once: Vec<(MessageId, &'a NewMessage)>,
+    /// The first message of each id, in the order of the call: what goes into one statement each.
+    pub(super) chunks: Vec<Vec<(MessageId, &'a NewMessage)>>,
 }
 
 impl<'a> Batch<'a> {
     /// Two messages under one id are one if they say the same, else an error.
     pub(super) fn of(messages: &'a [NewMessage]) -> Result<Self, MessageError> {
         let mut first: HashMap<MessageId, &NewMessage> = HashMap::with_capacity(messages.len());
-        let mut batch = Self { ids: Vec::with_capacity(messages.len()), once: Vec::new() };
+        let (mut ids, mut once) = (Vec::with_capacity(messages.len()), Vec::new());
         for message in messages {
             let id = message.id.unwrap_or_else(|| uuid::Uuid::new_v4().into());
-            batch.ids.push(id);
+            ids.push(id);
             match first.get(&id) {
                 Some(there) => compare(id, message, &Existing::from(*there))?,
                 None => {
                     first.insert(id, message);
-                    batch.once.push((id, message));
+                    once.push((id, message));
                 }
             }
         }
-        Ok(batch)
-    }
-
-    /// What goes into one statement each.
-    pub(super) fn chunks(&self) -> Vec<&[(MessageId, &'a NewMessage)]> {
-        let (mut chunks, mut start, mut bytes) = (Vec::new(), 0, 0);
-        for (at, (_, message)) in self.once.iter().enumerate() {
-            let size = message.body.as_bytes().len();
-            if at > start && (at - start >= ROWS_MAX || bytes + size > STATEMENT_BYTES) {
-                chunks.push(&self.once[start..at]);
-                (start, bytes) = (at, 0);
-            }
-            bytes += size;
-        }
-        if start < self.once.len() {
-            chunks.push(&self.once[start..]);
-        }
-        chunks
+        let chunks = divided(once, INSERT_BYTES, |(id, message)| size(&values(*id, message, None)));
+        Ok(Self { ids, chunks })
     }
 
     fn answers(&self, known: &HashSet<MessageId>) -> Vec<Enqueued> {
@@ -159,13 +144,13 @@ impl Shared {
         batch: &Batch<'_>,
     ) -> Result<Vec<Enqueued>, Stop> {
         let mut now = None;
-        if batch.once.iter().any(|(_, message)| !message.delay.is_zero()) {
+        if batch.chunks.iter().flatten().any(|(_, message)| !message.delay.is_zero()) {
             // A delay counts by the server's clock.
             let answer = session.run(&Call::new(&self.statements.outbox_clock, [])).await?;
             now = Some(self.clock(&answer.rows)?);
         }
         let mut known = HashSet::new();
-        for chunk in batch.chunks() {
+        for chunk in &batch.chunks {
             self.insert_chunk(session, chunk, now, &mut known).await?;
         }
         Ok(batch.answers(&known))
@@ -214,10 +199,10 @@ impl Shared {
         let answer = session.run(&Call::new(&self.statements.outbox_existing, vec![ids])).await?;
         let mut there = HashMap::with_capacity(answer.rows.len());
         for row in answer.rows {
-            let (id, existing) = existing(row, self.reader())?;
+            let id = self.reader().need(row.text("message_id"), "message_id")?;
             // By its value: the row may have been inserted in upper case.
             if let Ok(id) = id.trim_end().parse::<MessageId>() {
-                there.insert(id, existing);
+                there.insert(id, self.reader().existing(&row)?);
             }
         }
         for (id, message) in left.iter() {

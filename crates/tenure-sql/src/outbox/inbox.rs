@@ -6,14 +6,11 @@ use tenure_core::StoreError;
 use tenure_core::lease::SettingsError;
 use tenure_core::outbox::{Accept, Consumer, InboxSettings, Message, MessageId, fingerprint, shorten};
 
-use super::cells::Cells;
 use crate::driver::{Call, Session};
 use crate::fault::{Fault, FaultKind};
+use crate::limits::RESTLESS_TRIES;
 use crate::store::{Shared, SqlStore};
 use crate::value::Value;
-
-/// How often a message is noted anew that was forgotten between two looks at it.
-const TRIES: usize = 3;
 
 /// Tells messages that took effect from those that did not, in transactions. Each database's crate wraps it for its own
 /// driver.
@@ -95,7 +92,7 @@ impl Inbox {
         fresh: Accept,
     ) -> Result<Accept, StoreError> {
         let explain = |fault: Fault| fault.into_error(self.shared.label());
-        for _ in 0..TRIES {
+        for _ in 0..RESTLESS_TRIES {
             match session.run(&note).await {
                 Ok(answer) if answer.changed > 0 => return Ok(fresh),
                 // A database may leave out what is there instead of refusing it.
@@ -107,21 +104,10 @@ impl Inbox {
             let read = Call::new(&self.shared.statements.inbox_read, params);
             let answer = session.run(&read).await.map_err(explain)?;
             if let Some(row) = answer.rows.into_iter().next() {
-                let mut cells = Cells::of(row, self.shared.reader());
-                return Ok(judge(cells.text()?, cells.text()?, print.as_deref()));
+                return Ok(self.shared.reader().before(&row)?.judge(print.as_deref()));
             }
         }
         let message = "the note of this message comes and goes".into();
         Err(StoreError::Busy { store: self.shared.label().to_owned(), message })
-    }
-}
-
-/// What is said of a message that was seen before.
-fn judge(then: Option<String>, refused: Option<String>, print: Option<&str>) -> Accept {
-    let differs = then.as_deref().zip(print).is_some_and(|(then, print)| then != print);
-    match refused {
-        _ if differs => Accept::Differs,
-        Some(reason) => Accept::Refused { reason },
-        None => Accept::Duplicate,
     }
 }

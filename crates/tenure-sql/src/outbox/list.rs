@@ -1,16 +1,16 @@
 //! Messages for people to see.
 
 use tenure_core::StoreError;
-use tenure_core::outbox::{Attempt, Details, Kind, LIST_MAX, RowId, Selection, Sequence, State, Summary};
+use tenure_core::outbox::{Details, LIST_MAX, RowId, Selection, Sequence, State, Summary};
 use tenure_core::time::StoreTime;
 
-use super::cells::{Cells, HALTS, count, index};
+use super::cells::{Cells, HALTS, index};
 use crate::driver::Turn;
+use crate::limits::ATTEMPTS_MAX;
+use crate::reader::counted;
 use crate::row::Row;
 use crate::store::Shared;
 
-/// The most attempts that are shown of one message.
-const ATTEMPTS_MAX: u32 = 10_000;
 /// The longest text that can be an id in the table.
 const ID_MAX_BYTES: usize = 64;
 
@@ -63,7 +63,7 @@ impl Shared {
         let (text, bytes) = (cells.bytes()?, cells.bytes()?);
         let params = vec![number.into(), ATTEMPTS_MAX.into()];
         let rows = self.rows(Turn::Work, &statements.attempts_list, params).await?;
-        let attempts = rows.into_iter().map(|row| self.attempt(row)).collect::<Result<_, _>>()?;
+        let attempts = rows.iter().map(|row| self.reader().attempt(row)).collect::<Result<_, _>>()?;
         let is_text = text.is_some();
         Ok(Some(Details { summary, content_type, headers, payload: text.or(bytes), is_text, attempts }))
     }
@@ -87,7 +87,7 @@ impl Shared {
         let sequence = Sequence { version: cells.whole()?, index: index(cells.whole()?) };
         let (topic, kind) = (cells.word()?, cells.word()?);
         let created_at = StoreTime::from_micros(cells.whole()?);
-        let (due_at, attempts) = (cells.moment()?, count(cells.whole()?));
+        let (due_at, attempts) = (cells.moment()?, counted(cells.whole()?));
         let (dead, halts, reason) = (cells.truth()?, cells.truth()?, cells.text()?);
         let (died_at, discarded_at) = (cells.moment()?, cells.moment()?);
         let (tried_at, last_error) = (cells.moment()?, cells.text()?);
@@ -118,22 +118,6 @@ impl Shared {
             finished_at,
             last_error: last_error.or(reason),
             halts: state == State::Dead && halts,
-        })
-    }
-
-    fn attempt(&self, row: Row) -> Result<Attempt, StoreError> {
-        let mut cells = Cells::of(row, self.reader());
-        let (number, at) = (count(cells.whole()?), StoreTime::from_micros(cells.whole()?));
-        let outcome = Kind::from_word(&cells.word()?);
-        let unknown = || self.reader().corrupt("an attempt has no known outcome".into());
-        Ok(Attempt {
-            number,
-            at,
-            outcome: outcome.ok_or_else(unknown)?,
-            took_us: u64::try_from(cells.whole()?).unwrap_or_default(),
-            node: cells.word()?,
-            term: cells.number()?.and_then(|term| u64::try_from(term).ok()),
-            error: cells.text()?,
         })
     }
 }

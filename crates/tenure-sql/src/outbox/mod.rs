@@ -27,7 +27,3 @@ mod unordered;
 
 pub use enqueue::Outbox;
 pub use inbox::Inbox;
-
-/// The most rows or values in one statement. Databases have limits on both, and one of them locks a whole table when a
-/// statement locks some thousands of its rows.
-pub(crate) const ROWS_MAX: usize = 500;

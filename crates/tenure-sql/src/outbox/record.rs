@@ -9,10 +9,10 @@ use tenure_core::id::NodeName;
 use tenure_core::lease::{Fence, FenceError};
 use tenure_core::outbox::{Next, Outcome, Recorded, RowId};
 
-use super::ROWS_MAX;
 use super::cells::Cells;
 use super::unit::Stop;
 use crate::driver::{Answer, Call, Session};
+use crate::limits::STATEMENT_ROWS;
 use crate::store::Shared;
 use crate::value::{Value, micros};
 
@@ -36,7 +36,7 @@ impl Shared {
         let asked = calls.len();
         // All done at the same attempt, as nearly all are: they are taken out of the queue at once, and it is seen by
         // their number whether all of them were there.
-        for chunk in outcomes.chunks(ROWS_MAX) {
+        for chunk in outcomes.chunks(STATEMENT_ROWS) {
             let ids = Value::list(chunk.iter().map(|outcome| outcome.id.0));
             calls.push(match (quick, chunk.first()) {
                 (true, Some(first)) => {
@@ -69,7 +69,7 @@ impl Shared {
             self.settle_each(&outcomes, &rows, &mut writes);
         }
         let term = office.map(|fence| fence.term.as_column());
-        for chunk in outcomes.chunks(ROWS_MAX) {
+        for chunk in outcomes.chunks(STATEMENT_ROWS) {
             let rows = chunk.iter().map(|outcome| attempt_values(outcome, node, term)).collect();
             writes.push(Call::new(&statements.attempts_add, vec![Value::Rows(rows)]));
         }
@@ -132,15 +132,15 @@ impl Shared {
             }
         }
         for (attempt, ids) in finished {
-            for ids in ids.chunks(ROWS_MAX) {
+            for ids in ids.chunks(STATEMENT_ROWS) {
                 let params = vec![Value::list(ids.iter().copied()), (i64::from(attempt) - 1).into()];
                 writes.push(Call::new(&statements.outbox_finish, params));
             }
         }
-        for ids in halted.chunks(ROWS_MAX) {
+        for ids in halted.chunks(STATEMENT_ROWS) {
             writes.push(Call::new(&statements.outbox_halt, vec![Value::list(ids.iter().copied())]));
         }
-        for rows in dead.chunks(ROWS_MAX) {
+        for rows in dead.chunks(STATEMENT_ROWS) {
             // What was left behind by another hand is no reason to stand still.
             let ids = Value::list(rows.iter().filter_map(|row| row.first()).cloned());
             writes.push(Call::new(&statements.dead_delete, vec![ids]));

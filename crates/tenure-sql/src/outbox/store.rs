@@ -98,7 +98,7 @@ impl OutboxStore for SqlStore {
 impl Shared {
     /// One statement is a transaction of its own; several are one.
     async fn enqueue_on(&self, session: &mut dyn Session, batch: &Batch<'_>) -> Result<Vec<Enqueued>, Stop> {
-        if batch.chunks().len() <= 1 {
+        if batch.chunks.len() <= 1 {
             return self.insert(session, batch).await;
         }
         session.run(&Call::new(&self.statements.begin, [])).await?;

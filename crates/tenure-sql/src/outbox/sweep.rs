@@ -1,7 +1,7 @@
 //! Retention: finding what is old enough is reading, and holds up nobody; deleting it is one small transaction under the
 //! fence, behind the locks of the rows.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use tenure_core::StoreError;
@@ -26,19 +26,38 @@ const ONLY_INBOX: i64 = i64::MAX;
 #[derive(Debug, Default)]
 pub(super) struct Old {
     messages: Vec<(i64, State)>,
+    /// What the inbox no longer needs, by consumer.
+    notes: BTreeMap<String, Vec<String>>,
     resume: Option<i64>,
 }
 
 impl Shared {
-    /// Finds messages that are finished and old enough, from `resume` on.
-    ///
-    /// Numbers rise with time. So where all of a step's messages are too young to be old enough in any state, those after
-    /// them are too, and need no look.
+    /// Finds messages that are finished and old enough, from `resume` on, and old notes of the inbox.
     pub(super) async fn find_old(
         &self,
         retention: &Retention,
         resume: Option<i64>,
     ) -> Result<Old, StoreError> {
+        let mut old = self.find_old_messages(retention, resume).await?;
+        let Some(keep) = retention.inbox else { return Ok(old) };
+        let params = vec![micros(keep).into(), limit(retention).into()];
+        let rows = self.rows(Turn::Traffic, &self.statements.inbox_old, params).await?;
+        if rows.len() >= limit(retention) as usize {
+            old.resume.get_or_insert(ONLY_INBOX);
+        }
+        for row in rows {
+            let mut cells = Cells::of(row, self.reader());
+            let consumer = cells.word()?;
+            old.notes.entry(consumer).or_default().push(cells.word()?);
+        }
+        Ok(old)
+    }
+
+    /// The messages of these.
+    ///
+    /// Numbers rise with time. So where all of a step's messages are too young to be old enough in any state, those after
+    /// them are too, and need no look.
+    async fn find_old_messages(&self, retention: &Retention, resume: Option<i64>) -> Result<Old, StoreError> {
         let Retention { dispatched, dead, discarded, .. } = retention;
         let Some(shortest) = [dispatched, dead, discarded].into_iter().flatten().min() else {
             return Ok(Old::default());
@@ -122,39 +141,36 @@ impl Shared {
                 State::Dispatched | State::Pending => swept.dispatched += 1,
             }
         }
-        self.delete(session, retention, &doomed, &mut swept).await?;
+        swept.inbox = self.delete(session, retention, &doomed, old).await?;
         Ok(swept)
     }
 
+    /// Deletes messages, and notes of the inbox. Answers how many notes.
     async fn delete(
         &self,
         session: &mut dyn Session,
         retention: &Retention,
         doomed: &[i64],
-        swept: &mut Swept,
-    ) -> Result<(), Stop> {
+        old: &Old,
+    ) -> Result<u64, Stop> {
         let statements = &self.statements;
         let mut writes = Vec::new();
+        for (consumer, messages) in &old.notes {
+            let keep = micros(retention.inbox.unwrap_or_default());
+            let messages = Value::list(messages.iter().map(String::as_str));
+            let params = vec![consumer.as_str().into(), messages, keep.into()];
+            writes.push(Call::new(&statements.inbox_delete, params));
+        }
+        let notes = writes.len();
         if !doomed.is_empty() {
             let all = || vec![Value::list(doomed.iter().copied())];
             writes.push(Call::new(&statements.outbox_delete, all()));
             writes.push(Call::new(&statements.attempts_delete, all()));
             writes.push(Call::new(&statements.dead_delete, all()));
         }
-        let inbox = retention.inbox.map(|keep| {
-            writes
-                .push(Call::new(&statements.sweep_inbox, vec![micros(keep).into(), limit(retention).into()]));
-            writes.len() - 1
-        });
         writes.push(Call::new(&statements.commit, []));
         let answers = session.run_all(&writes).await?;
-        if let Some(answer) = inbox.and_then(|place| answers.get(place)) {
-            swept.inbox = answer.changed;
-            if swept.inbox >= u64::from(limit(retention)) {
-                swept.resume.get_or_insert(ONLY_INBOX);
-            }
-        }
-        Ok(())
+        Ok(answers.iter().take(notes).map(|answer| answer.changed).sum())
     }
 }
 

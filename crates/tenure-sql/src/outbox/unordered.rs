@@ -6,11 +6,11 @@
 use tenure_core::outbox::{Page, Part, RowId, UnorderedLook};
 use tenure_core::time::StoreTime;
 
-use super::ROWS_MAX;
 use super::cells::{Cells, stored};
 use super::look::note_due;
 use super::unit::Stop;
 use crate::driver::{Answer, Call, Session};
+use crate::limits::STATEMENT_ROWS;
 use crate::row::Row;
 use crate::store::Shared;
 use crate::value::Value;
@@ -45,7 +45,7 @@ impl Shared {
             None => self.take_rows(due, page)?,
             Some(part) => {
                 let ids = self.pick(look, part, due, page)?;
-                for ids in ids.chunks(ROWS_MAX) {
+                for ids in ids.chunks(STATEMENT_ROWS) {
                     let list = Value::list(ids.iter().map(|id| id.0));
                     let rows = session.run(&Call::new(&self.statements.outbox_rows, vec![list])).await?.rows;
                     self.take_rows(rows, page)?;

@@ -8,4 +8,5 @@ BEGIN
     {outbox_walk_move};
     {outbox_walk_head};
     SET @own_step = @own_step + 1;
-END
+END;
+{outbox_walk_end}

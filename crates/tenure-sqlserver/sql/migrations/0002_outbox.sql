@@ -1,11 +1,11 @@
 -- Messages. Any program may insert one: topic, type and payload are enough. Nothing about its content is checked here, so
 -- that no such insert fails for it: a row that cannot be delivered is parked with a reason.
 --
--- The columns from queued on are the queue's, and no business of who inserts. queued is 0 for what is finished, 1 for what
--- waits, 2 for a dead message that its source stands still behind. The last three make up the queue's one index, in the
--- order in which it is read: a source's rows by their place; what has no source, or one that cannot be a source and so may
--- hold up nothing, under the empty name by the moment at which it is due. What is finished stands there without a value,
--- in the order of its number, and costs next to nothing.
+-- The columns from queued on are the queue's, and no business of who inserts: what no relay could ever finish is refused.
+-- queued is 0 for what is finished, 1 for what waits, 2 for a dead message that its source stands still behind. The last
+-- three make up the queue's one index, in the order in which it is read: a source's rows by their place; what has no source,
+-- or one that cannot be a source and so may hold up nothing, under the empty name by the moment at which it is due. What is
+-- finished stands there without a value, in the order of its number, and costs next to nothing.
 --
 -- A source is a text here, because anyone inserts it; the queue goes by its bytes (of UTF-8), as for all names. Ids are compared without regard to case, as UUIDs are.
 IF OBJECT_ID(N'{outbox}', N'U') IS NULL
@@ -50,7 +50,9 @@ CREATE TABLE {outbox} (
         END
     ) PERSISTED,
     INDEX message_id UNIQUE (message_id),
-    INDEX queue (lane, place_a, place_b, id)
+    INDEX queue (lane, place_a, place_b, id),
+    CHECK (queued IN (0, 1, 2)),
+    CHECK (attempts >= 0 AND forgiven >= 0)
 );
 
 ALTER TABLE {outbox} SET (LOCK_ESCALATION = DISABLE);
