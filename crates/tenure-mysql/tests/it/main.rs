@@ -20,6 +20,7 @@ mod evidence;
 mod fences;
 mod horizon;
 mod links;
+mod migration_faults;
 mod outbox;
 mod outbox_plans;
 mod outbox_suite;
