@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 mod bed;
+mod charset;
 mod checkpoints;
 mod cluster;
 mod cluster_bed;
