@@ -169,13 +169,22 @@ fn chaos_postgres(dir: &Path, durability: Durability) -> (Box<dyn Any>, Vec<Repo
 
 fn mariadb(dir: &Path, durability: Durability) -> (Box<dyn Any>, Vec<Report>) {
     let server = Account::of("mysql").and_then(|account| mariadb::start(dir, account, durability));
-    let reports = innodb_reports("MariaDB", &server);
+    let mut reports = innodb_reports("MariaDB", &server);
+    if server.is_ok() {
+        reports.extend([
+            variable("TENURE_TEST_MARIADB_CA", mariadb::authority(dir).display().to_string()),
+            variable("TENURE_TEST_MARIADB_TLS_LOCALHOST", "1".to_owned()),
+        ]);
+    }
     (Box::new(server), reports)
 }
 
 fn mysql(dir: &Path, durability: Durability) -> (Box<dyn Any>, Vec<Report>) {
     let server = Account::of("mysql").and_then(|account| mysql::start(dir, account, durability));
-    let reports = innodb_reports("MySQL", &server);
+    let mut reports = innodb_reports("MySQL", &server);
+    if server.is_ok() {
+        reports.push(variable("TENURE_TEST_MYSQL_CA", mysql::authority(dir).display().to_string()));
+    }
     (Box::new(server), reports)
 }
 

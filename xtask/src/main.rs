@@ -57,8 +57,11 @@ ENVIRONMENT
   TENURE_TEST_POSTGRES_AUTH_URL  a role that needs its password, for the test of a wrong one
   TENURE_TEST_MARIADB_URL        use this MariaDB instead of a private one
   TENURE_TEST_MARIADB_AUTH_URL   a user of it that needs its password
+  TENURE_TEST_MARIADB_CA         the file of the authority that vouches for it; with TENURE_TEST_MARIADB_TLS_LOCALHOST
+                                 set, its certificate names localhost
   TENURE_TEST_MYSQL_URL          use this MySQL instead of a private one
   TENURE_TEST_MYSQL_AUTH_URL     a user of it that needs its password
+  TENURE_TEST_MYSQL_CA           as TENURE_TEST_MARIADB_CA, and TENURE_TEST_MYSQL_TLS_LOCALHOST too
   TENURE_TEST_SQLSERVER_URL      use this SQL Server; without it nothing runs on one, also in CI: it cannot be had here
   RUST_TEST_THREADS              tests at a time (4 when not set: they are sensitive to time)
 

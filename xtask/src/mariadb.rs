@@ -1,6 +1,6 @@
 //! A private MariaDB, from the programs that Debian installs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Result;
@@ -43,6 +43,11 @@ fn init(program: &Path, data: &Path, account: Account, folder: &Path) -> Result<
         .args(["--auth-root-authentication-method=normal", "--skip-name-resolve", "--skip-test-db"])
         .arg("--innodb-flush-method=nosync");
     output(install).map(drop)
+}
+
+/// What vouches for the server under `dir`: its certificate is its own authority, and names `localhost`.
+pub(crate) fn authority(dir: &Path) -> PathBuf {
+    dir.join("mariadb/server.crt")
 }
 
 /// MariaDB of this age has TLS only with a certificate that it is given.

@@ -38,6 +38,11 @@ pub(crate) fn start(dir: &Path, account: Account, durability: Durability) -> Res
     Innodb::start(&kit, &folder, account, durability).map_err(anew)
 }
 
+/// What vouches for the server under `dir`: an authority that it made for itself. Its certificate names no host.
+pub(crate) fn authority(dir: &Path) -> PathBuf {
+    dir.join("mysql/data/ca.pem")
+}
+
 /// Where the packages are unpacked. Their programs need their own C library, so its loader starts them.
 #[derive(Debug)]
 struct Prefix {

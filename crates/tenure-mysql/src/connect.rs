@@ -18,7 +18,7 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
-use crate::error::{fault, read_only, unreachable};
+use crate::error::{fault, read_only, statement_log, unreachable};
 use crate::options::MySqlOptions;
 use crate::session::Link;
 use crate::statements::{self, GREETING, Limits};
@@ -163,6 +163,9 @@ impl Connector {
         if is_on(row, "read_only") {
             return Err(read_only(&self.label));
         }
+        if logs_statements(&settings.rows) {
+            return Err(statement_log(&self.label));
+        }
         let version = row.text("version").ok().flatten().unwrap_or_default();
         let maria = version.to_ascii_lowercase().contains("mariadb");
         Ok(Greeting {
@@ -195,6 +198,14 @@ impl Drop for StopOnDrop {
 fn is_on(row: &Row, column: &str) -> bool {
     let text = row.text(column).ok().flatten().unwrap_or_default();
     !matches!(text.to_ascii_uppercase().as_str(), "" | "0" | "OFF")
+}
+
+/// Whether the server writes statements, as they were said, into a binary log.
+fn logs_statements(settings: &[Row]) -> bool {
+    let of = |row: &Row, column| row.text(column).ok().flatten().unwrap_or_default().to_ascii_uppercase();
+    let named = |name: &str| settings.iter().find(|row| of(row, "Variable_name") == name);
+    named("LOG_BIN").is_some_and(|row| is_on(row, "Value"))
+        && named("BINLOG_FORMAT").is_some_and(|row| of(row, "Value") == "STATEMENT")
 }
 
 /// Why the server is one of several that take writes at once, if so: each of them has locks and counters of its own.
@@ -235,6 +246,14 @@ mod tests {
         assert_eq!(why("wsrep_on", "OFF"), None);
         assert_eq!(why("group_replication_single_primary_mode", "ON"), None);
         assert_eq!(many_writers(&[]), None);
+    }
+
+    #[test]
+    fn a_log_of_statements_is_refused_only_where_there_is_one() {
+        let said = |log, format| [setting("log_bin", log), setting("binlog_format", format)];
+        assert!(logs_statements(&said("ON", "STATEMENT")));
+        assert!(!logs_statements(&said("ON", "ROW")) && !logs_statements(&said("ON", "MIXED")));
+        assert!(!logs_statements(&said("OFF", "STATEMENT")), "MariaDB without a log says so by default");
     }
 
     #[tokio::test]

@@ -80,6 +80,8 @@ fn kind(number: u16) -> FaultKind {
         }
         // A statement that is too large: it would be so at every try. The server closes the connection behind it.
         TOO_LARGE => FaultKind::Refused,
+        // The binary log takes nothing that is written at isolation READ COMMITTED; see `statement_log`.
+        1665 => FaultKind::Refused,
         // Sessions that an operator, a shutdown or a timeout has ended.
         1053 | 1077 | 1079 | 1080 | 1152 | 1158..=1161 | 1184 | 1927 | 4031 => FaultKind::Gone,
         _ => FaultKind::Other,
@@ -95,6 +97,14 @@ pub(crate) fn unreachable(store: &str, message: impl Into<String>) -> StoreError
 pub(crate) fn read_only(store: &str) -> StoreError {
     let message = "read_only is on: it is a replica, or was set so; connect to the primary".into();
     StoreError::ReadOnly { store: store.to_owned(), message }
+}
+
+/// Whatever is written by our sessions would fail there.
+pub(crate) fn statement_log(store: &str) -> StoreError {
+    let message = "binlog_format is STATEMENT: a server that logs so takes no writes at isolation READ COMMITTED, which \
+                   Tenure uses; set binlog_format to ROW or MIXED, for the server and not only for a session"
+        .into();
+    StoreError::Refused { store: store.to_owned(), message }
 }
 
 /// Sessions are not real here.

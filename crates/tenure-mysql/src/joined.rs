@@ -1,4 +1,9 @@
 //! Statements in a transaction of the user's own: nothing of the session is changed.
+//!
+//! Not its character set either. sqlx speaks utf8mb4; where the user has said `SET NAMES` of another one, the server reads
+//! what is bound as that. Letters beyond ASCII are therefore written into the text, which says what they are. (A statement of
+//! more than 256 KiB is always bound. What the server answers comes in the user's set: a text beyond ASCII may not be readable
+//! then, and is refused as such.)
 
 use async_trait::async_trait;
 use sqlx::Executor as _;
@@ -21,7 +26,8 @@ impl Session for Joined<'_> {
     async fn run(&mut self, call: &Call<'_>) -> Result<Answer, Fault> {
         // What has nothing to bind goes as it is: some statements cannot be prepared.
         let varies = call.params.iter().any(varies);
-        if call.params.is_empty() || (varies && fits_in_a_text(call)) {
+        let written_out = varies || call.params.iter().any(has_letters_beyond_ascii);
+        if call.params.is_empty() || (written_out && fits_in_a_text(call)) {
             return run_text(self.0, written(call)?).await.map(last);
         }
         let (text, arguments) = bound(call)?;
@@ -48,6 +54,17 @@ fn varies(value: &Value) -> bool {
         Value::Rows(rows) => rows.len() > 1,
         Value::List(list) => list.len() > 1,
         Value::Branches { .. } => true,
+        _ => false,
+    }
+}
+
+/// Whether a text in it means another one in another character set.
+fn has_letters_beyond_ascii(value: &Value) -> bool {
+    match value {
+        Value::Text(text) => !text.is_ascii(),
+        Value::List(list) => list.iter().any(has_letters_beyond_ascii),
+        Value::Rows(rows) => rows.iter().flatten().any(has_letters_beyond_ascii),
+        Value::Branches { each, .. } => each.iter().flatten().any(has_letters_beyond_ascii),
         _ => false,
     }
 }

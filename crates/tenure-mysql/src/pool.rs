@@ -12,11 +12,14 @@ use crate::connect::{Connector, Flavour};
 use crate::options::MySqlOptions;
 use crate::session::Link;
 use crate::statements::Limits;
+use crate::wait::WAIT_GRACE;
 
 /// From so many connections on, one is kept for looks at a cluster.
 const GLANCE_FROM: u32 = 5;
 /// A connection that was used a moment ago is not asked whether it lives.
 const FRESH: Duration = Duration::from_millis(200);
+/// How long a statement may wait that does nothing else. Nobody is held up by it, and with its connection it is forgotten.
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(20);
 /// How long an idle connection may take to show that it lives.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
@@ -74,11 +77,6 @@ impl Pool {
         }
     }
 
-    /// How long a statement may take.
-    pub(crate) fn longest_statement(&self) -> Duration {
-        self.limits.statement
-    }
-
     pub(crate) fn connector(&self) -> &Connector {
         &self.connector
     }
@@ -94,11 +92,23 @@ impl Pool {
             Turn::Traffic => &[&self.traffic],
         };
         let turns = self.wait(turns).await?;
+        if turn == Turn::Wait {
+            return Ok((self.open_for_waiting().await?, turns));
+        }
         let link = match self.idle_link(turn).await {
             Some(link) => link,
             None => self.connector_for(turn).open_for_work(&self.limits, self.flavour).await?,
         };
         Ok((link, turns))
+    }
+
+    /// One with limits of its own, that is never one of those that others use: what waits there waits for longer than a
+    /// statement may take elsewhere, and the server ends it all the same.
+    async fn open_for_waiting(&self) -> Result<Link, StoreError> {
+        let statement = self.limits.statement.max(LONGEST_WAIT + WAIT_GRACE);
+        let limits = Limits { statement, ..self.limits };
+        let link = self.connector.open_for_work(&limits, self.flavour).await?;
+        Ok(link.for_waiting().with_patience(statement + WAIT_GRACE))
     }
 
     fn connector_for(&self, turn: Turn) -> &Connector {

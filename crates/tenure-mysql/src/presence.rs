@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 
 use crate::error::{pooled, unreachable};
 use crate::session::{Cutter, Link};
-use crate::statements::{self, RELEASE_LOCKS, SESSION_NUMBER};
+use crate::statements::{self, SESSION_NUMBER};
 use crate::store::MySqlDriver;
 use crate::wait::{WAIT_GRACE, Wait};
 
@@ -145,9 +145,6 @@ impl MySqlDriver {
             let had = link.row(slice + WAIT_GRACE, text).await;
             if self.was_had(had)? {
                 outcome = Watch::Fallen;
-            } else if slice > Duration::ZERO {
-                // A wait that was broken off at the last moment may have left the lock with us.
-                self.let_go(&mut link).await?;
             }
         }
         self.watchers.keep(link);
@@ -155,11 +152,6 @@ impl MySqlDriver {
             wait.rest().await;
         }
         Ok(outcome)
-    }
-
-    async fn let_go(&self, link: &mut Link) -> Result<(), StoreError> {
-        let done = link.texts_within(WAIT_GRACE, RELEASE_LOCKS.into()).await;
-        done.map(|_| ()).map_err(|fault| fault.into_error(&self.label))
     }
 
     /// Whether a lock that was waited for is ours.

@@ -110,6 +110,12 @@ impl Link {
         self
     }
 
+    /// The same with another limit to how long an answer is waited for.
+    pub(crate) fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
     /// What ends the connection from elsewhere.
     pub(crate) fn cutter(&self) -> Cutter {
         self.cutter.clone()

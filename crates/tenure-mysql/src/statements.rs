@@ -44,7 +44,8 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
 /// What a server is asked first.
 pub(crate) const GREETING: &str = "SELECT VERSION() AS version, @@global.read_only AS read_only, \
      @@lower_case_table_names AS folds; \
-     SHOW GLOBAL VARIABLES WHERE Variable_name IN ('wsrep_on', 'group_replication_single_primary_mode')";
+     SHOW GLOBAL VARIABLES WHERE Variable_name IN \
+     ('wsrep_on', 'group_replication_single_primary_mode', 'log_bin', 'binlog_format')";
 
 /// The statements of all migrations for tables of these names, as a script for the `mysql` client. Connects to nothing.
 pub fn migrations(naming: &Naming) -> String {
@@ -119,27 +120,31 @@ pub(crate) const SESSION_NUMBER: &str = "SELECT CONNECTION_ID() AS id";
 /// MariaDB counts the wait in fractions of a second. MySQL rounds it to whole ones, so there the statement itself is limited,
 /// and fails when the lock was not had in time.
 pub(crate) fn get_lock(name: &str, span: Duration, flavour: Flavour) -> String {
-    let millis = span.as_micros().div_ceil(1000);
-    match flavour {
-        _ if millis == 0 => {
-            format!("SELECT GET_LOCK('{name}', 0) AS had, CONNECTION_ID() AS id /* tenure */")
-        }
-        Flavour::MariaDb => format!(
-            "SELECT GET_LOCK('{name}', {}.{:03}) AS had, CONNECTION_ID() AS id /* tenure */",
-            millis / 1000,
-            millis % 1000
-        ),
-        Flavour::MySql => format!(
-            "SELECT /*+ MAX_EXECUTION_TIME({millis}) */ GET_LOCK('{name}', {}) AS had, CONNECTION_ID() AS id \
-             /* tenure */",
-            seconds(span) + 1
-        ),
-    }
+    let (limit, get) = get_lock_within(name, span, flavour);
+    format!("SELECT {limit}{get} AS had, CONNECTION_ID() AS id /* tenure */")
 }
 
-/// The same, letting go at once: whoever else waits for it has it next.
+/// The same, letting go at once: whoever else waits for it has it next. One statement, and one expression: ELT looks at the
+/// wait's answer first, and gives back what was had, also when the statement's time is over at that moment. Nobody is left
+/// with a lock.
 pub(crate) fn touch_lock(name: &str, span: Duration, flavour: Flavour) -> String {
-    format!("{}; {RELEASE_LOCKS}", get_lock(name, span, flavour))
+    let (limit, get) = get_lock_within(name, span, flavour);
+    format!("SELECT {limit}CAST(ELT({get} + 1, 0, RELEASE_LOCK('{name}')) AS SIGNED) AS had /* tenure */")
+}
+
+/// What limits the statement, and the call.
+fn get_lock_within(name: &str, span: Duration, flavour: Flavour) -> (String, String) {
+    let millis = span.as_micros().div_ceil(1000);
+    match flavour {
+        _ if millis == 0 => (String::new(), format!("GET_LOCK('{name}', 0)")),
+        Flavour::MariaDb => {
+            (String::new(), format!("GET_LOCK('{name}', {}.{:03})", millis / 1000, millis % 1000))
+        }
+        Flavour::MySql => (
+            format!("/*+ MAX_EXECUTION_TIME({millis}) */ "),
+            format!("GET_LOCK('{name}', {})", seconds(span) + 1),
+        ),
+    }
 }
 
 /// Gives one lock back.
@@ -192,6 +197,10 @@ mod tests {
         assert!(wait(300_000, Flavour::MySql).contains("MAX_EXECUTION_TIME(300) */ GET_LOCK('n', 2)"));
         for flavour in [Flavour::MySql, Flavour::MariaDb] {
             assert!(wait(0, flavour).starts_with("SELECT GET_LOCK('n', 0) AS had"), "zero is no limit there");
+            assert!(
+                !touch_lock("n", Duration::from_secs(1), flavour).contains(';'),
+                "a watch is one statement"
+            );
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::connect::{Connector, Flavour};
 use crate::error::unreachable;
 use crate::names::LockNames;
 use crate::options::MySqlOptions;
-use crate::pool::{Pool, Turns};
+use crate::pool::{LONGEST_WAIT, Pool, Turns};
 use crate::presence::Watchers;
 use crate::probe::{self, Found};
 use crate::session::Link;
@@ -85,8 +85,9 @@ fn capabilities(found: Found, many_writers: bool) -> Capabilities {
         notes.push(
             "several servers take writes here (Galera, or group replication without a single primary), and named locks \
              are each server's own: there is no presence, so after a crash the ttl decides; session locks are refused. \
-             Locks of rows are each server's own as well: a fence holds only if all programs write to one and the same \
-             server"
+             LOCKS OF ROWS ARE EACH SERVER'S OWN AS WELL, AND SO ARE FENCES: they hold only if every program that uses \
+             these tables writes to one and the same server (a single writer, with the others as its replicas); Tenure \
+             cannot see whether that is so"
                 .to_owned(),
         );
     } else if !presence {
@@ -96,7 +97,10 @@ fn capabilities(found: Found, many_writers: bool) -> Capabilities {
                 .to_owned(),
         );
     }
-    Capabilities { store: BACKEND.into(), presence, silence: presence, fence_in_transaction: true, notes }
+    // With a single writer a fence holds here too, and can be checked; but nobody can tell that from here, so it is not
+    // promised.
+    let fence_in_transaction = !many_writers;
+    Capabilities { store: BACKEND.into(), presence, silence: presence, fence_in_transaction, notes }
 }
 
 /// What this store calls itself in rows.
@@ -141,8 +145,8 @@ impl Driver for MySqlDriver {
         Ok(Box::new(Borrowed { link: Some(link), turn, pool: Arc::clone(&self.pool), _turns: turns }))
     }
 
-    fn longest_statement(&self) -> Duration {
-        self.pool.longest_statement()
+    fn longest_wait(&self) -> Duration {
+        LONGEST_WAIT
     }
 
     async fn flag_is_down(&self, session: &mut dyn Session, flag: &Flag) -> Result<bool, Fault> {
@@ -240,5 +244,20 @@ impl Lent for Borrowed {
         if let Some(link) = self.link.take() {
             self.pool.put(link, self.turn);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_several_servers_take_writes_no_fence_is_promised() {
+        let (one, many) = (capabilities(Found::Real, false), capabilities(Found::Pooled, true));
+        assert!(one.fence_in_transaction && one.presence && one.notes.is_empty());
+        assert!(!many.fence_in_transaction && !many.presence);
+        assert!(many.notes[0].contains("FENCES") && many.notes[0].contains("one and the same server"));
+        let proxied = capabilities(Found::Pooled, false);
+        assert!(proxied.fence_in_transaction && !proxied.presence, "transactions stay whole behind a proxy");
     }
 }

@@ -70,7 +70,7 @@ pub trait Lent: Session {
 /// Who may wait how long for a connection: a heartbeat finds one however busy the rest is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
-    /// A renewal, or what gives back: at once.
+    /// A renewal, or what gives back: at once. Nothing is waited for in it but rows that are held for a moment.
     Heartbeat,
     /// A look at the cluster: a node must see what it is to run.
     Glance,
@@ -120,9 +120,9 @@ pub trait Driver: Send + Sync + fmt::Debug {
     /// Lends a session.
     async fn lend(&self, turn: Turn) -> Result<Box<dyn Lent>, StoreError>;
 
-    /// How long a statement on a lent session may take before the server or the driver ends it.
-    fn longest_statement(&self) -> Duration {
-        Duration::from_secs(5)
+    /// How long a statement may wait on a session of [`Turn::Wait`]: well before the server or the driver would end it.
+    fn longest_wait(&self) -> Duration {
+        Duration::from_secs(3)
     }
 
     /// Whether a flag is down on the server of this session. Asked while the session holds the lease's lock.

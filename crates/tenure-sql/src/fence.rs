@@ -52,9 +52,11 @@ impl Shared {
 
     /// The lease behind a fence that is held, as those statements answered, and the clock.
     ///
-    /// Term and openness are those of the row that is held: the lease's own row is read without a lock, and at isolation
-    /// REPEATABLE READ that may be an old one. Its expiry can only be older than the truth then, which refuses, and never
-    /// confirms wrongly.
+    /// Term and openness are those of the row that is held, and so the truth: while it is held nobody else gets the lease.
+    /// The lease's own row is read without a lock, and at isolation REPEATABLE READ that may be an old one, even one of a
+    /// former term. Mostly its expiry is older than the truth, which refuses. Where it is later (a former holder's ttl was
+    /// longer), a fence whose ttl has just ended is confirmed: whoever takes the lease over still waits for this
+    /// transaction, so that it is never confirmed beside another holder.
     pub(crate) fn held_lease(
         &self,
         answers: &[Answer],

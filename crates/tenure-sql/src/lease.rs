@@ -125,9 +125,13 @@ impl Shared {
     }
 
     /// Changes one lease as is decided under its locks.
+    ///
+    /// In the turn of a heartbeat nobody waits for a fence: a few who give back, each behind an open transaction that has
+    /// checked one, would have all the connections, and renewals none. Whoever finds it in use begins anew, in the turn of
+    /// those who wait.
     pub(crate) async fn change<'a, O>(
         &self,
-        turn: Turn,
+        mut turn: Turn,
         name: &LeaseName,
         fallen: Option<&Flag>,
         decide: impl Fn(&Locked) -> Result<Decision<O>, TermError>,
@@ -136,9 +140,15 @@ impl Shared {
         let mut tried = 1;
         loop {
             let mut lent = self.lend(turn).await?;
-            let locked = self.lock(&mut *lent, name, fallen).await;
+            let locked = self.lock(&mut *lent, name, fallen, turn == Turn::Heartbeat).await;
             let locked = match locked {
-                Ok(locked) => locked,
+                Ok(Some(locked)) => locked,
+                Ok(None) => {
+                    turn = Turn::Work;
+                    let undone = lent.run(&Call::new(&self.statements.rollback, [])).await;
+                    self.settle(lent, undone).await.map_err(|fault| fault.into_error(self.label()))?;
+                    continue;
+                }
                 Err(fault) if fault.kind == FaultKind::Deadlock && tried < TRIES => {
                     tried += 1;
                     let _ = self.settle(lent, Err::<(), _>(fault)).await;
@@ -168,25 +178,35 @@ impl Shared {
         }
     }
 
-    /// Begins a transaction on one name, and reads what a decision needs, under the locks.
+    /// Begins a transaction on one name, and reads what a decision needs, under the locks; `None` if the fence was to be had
+    /// at once and is in use, or not there.
     async fn lock(
         &self,
         session: &mut dyn Session,
         name: &LeaseName,
         fallen: Option<&Flag>,
-    ) -> Result<Result<Locked, StoreError>, Fault> {
+        at_once: bool,
+    ) -> Result<Option<Result<Locked, StoreError>>, Fault> {
         let texts = &self.statements;
         let named = || vec![Value::from(name.as_str())];
+        let fence = if at_once {
+            Call::new(&texts.fences_try, [Value::list([name.as_str()])])
+        } else {
+            Call::new(&texts.fence_lock, named())
+        };
         let answers = session
             .run_all(&[
                 Call::new(&texts.begin, []),
-                Call::new(&texts.fence_lock, named()),
+                fence,
                 Call::new(&texts.lease_lock, named()),
                 // Statements of their own after the locks: what they see, and the clock, is fresh.
                 Call::new(&texts.lease_read, named()),
                 Call::new(&texts.history_last_term, named()),
             ])
             .await?;
+        if at_once && answers.get(1).is_none_or(|had| had.rows.is_empty()) {
+            return Ok(None);
+        }
         let flag_is_down = match fallen {
             // Behind the row's lock: what the row says of presence cannot change any more.
             Some(flag) => self.driver.flag_is_down(session, flag).await?,
@@ -199,7 +219,7 @@ impl Shared {
             let remembered = self.reader().optional_term(row(4)?)?;
             Ok(Locked { record, remembered, now, flag_is_down })
         };
-        Ok(read())
+        Ok(Some(read()))
     }
 
     /// What is written for a decision, up to the commit; or a rollback if that is nothing.

@@ -8,12 +8,13 @@ use tenure_core::StoreError;
 use tenure_core::contract::{Migrated, Schema};
 use tenure_core::naming::{Identifier, Naming};
 
-use crate::driver::{Answer, Call, Session, Turn};
+use crate::driver::{Answer, Call, Lent, Session, Turn};
 use crate::fault::{Fault, FaultKind};
 use crate::reader::Columns as _;
 use crate::statements::{Texts, fill};
 use crate::store::{Shared, SqlStore};
 use crate::value::Value;
+use crate::work::TRIES;
 
 /// One migration.
 #[derive(Debug, Clone, Copy)]
@@ -76,9 +77,15 @@ impl Schema for SqlStore {
             shared.refuse_newer(found)?;
             return Ok(Migrated { from: found, to: found });
         }
-        let mut lent = shared.lend(Turn::Work).await?;
-        let migrated = shared.migrate_on(&mut *lent).await;
-        shared.settle(lent, migrated).await.map_err(|fault| fault.into_error(shared.label()))?
+        let mut tried = 1;
+        loop {
+            let lent = shared.lend(Turn::Work).await?;
+            match shared.migrate_on(lent).await {
+                // Where no lock could be had, two nodes that fill the same table may get in each other's way.
+                Err(fault) if fault.kind == FaultKind::Deadlock && tried < TRIES => tried += 1,
+                migrated => return migrated.map_err(|fault| fault.into_error(shared.label()))?,
+            }
+        }
     }
 
     async fn verify_schema(&self) -> Result<(), StoreError> {
@@ -157,8 +164,10 @@ impl Shared {
         let Some(missing) = tables.iter().find(|table| !there.contains(table)) else { return Ok(version) };
         // Neither creating what is missing nor starting anew is ours to choose: the terms that were granted stand there.
         let message = format!(
-            "table {missing} is missing, although other tables of Tenure's are there; restore it from a backup, or drop \
-             the remaining tables with that prefix and run `tenure migrate` again, after which terms start anew"
+            "table {missing} is missing, although other tables of Tenure's are there. A table on which this user has no \
+             right looks the same: if it is there after all, grant SELECT, INSERT, UPDATE and DELETE on it. Else restore \
+             it from a backup, or drop the remaining tables with that prefix and run `tenure migrate` again, after which \
+             terms start anew"
         );
         Err(StoreError::Corrupt { store: self.label().to_owned(), message })
     }
@@ -180,13 +189,17 @@ impl Shared {
     }
 
     /// Applies what is missing. Looks again under the lock: another node may just have done it.
-    async fn migrate_on(&self, session: &mut dyn Session) -> Result<Result<Migrated, StoreError>, Fault> {
-        self.driver.lock_migration(session).await?;
-        let migrated = self.migrate_under_lock(session).await;
-        // Also after a fault: the session goes back to the pool, and would keep others waiting.
-        let unlocked = self.driver.unlock_migration(session).await;
-        let migrated = migrated?;
-        unlocked.map(|()| migrated)
+    async fn migrate_on(&self, mut lent: Box<dyn Lent>) -> Result<Result<Migrated, StoreError>, Fault> {
+        // A session of which it is not known whether it has the lock is closed: in the pool it would keep others waiting.
+        self.driver.lock_migration(&mut *lent).await?;
+        let migrated = self.migrate_under_lock(&mut *lent).await;
+        if let Err(fault) = self.driver.unlock_migration(&mut *lent).await {
+            drop(lent);
+            // What was done is done, and the lock goes with the session.
+            tracing::debug!(message = %fault.message, "the lock of migrations was not given back; its session is closed");
+            return migrated;
+        }
+        self.settle(lent, migrated).await
     }
 
     async fn migrate_under_lock(

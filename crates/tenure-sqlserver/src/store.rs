@@ -110,8 +110,8 @@ impl Driver for SqlServerDriver {
         Ok(Box::new(Borrowed { link, pool: Arc::clone(&self.pool), _turn: turn }))
     }
 
-    fn longest_statement(&self) -> Duration {
-        self.pool.longest_statement()
+    fn longest_wait(&self) -> Duration {
+        self.pool.longest_statement() * 3 / 4
     }
 
     /// All steps are one text: here a text can loop.

@@ -20,6 +20,7 @@ on_both!(
     s01_an_open_transaction_lets_renewals_pass_and_holds_up_a_takeover,
     a_renewal_passes_a_queued_change_of_holder,
     changes_of_holder_answer_busy_behind_an_open_transaction,
+    s08_releases_behind_open_transactions_leave_renewals_a_connection,
     expiry_is_judged_after_the_wait_for_the_row,
     s01_a_deposed_holder_is_refused_even_if_its_snapshot_is_old,
     a_user_s_transaction_keeps_its_settings,
@@ -83,6 +84,41 @@ async fn a_renewal_passes_a_queued_change_of_holder(server: Server) {
         user.execute("COMMIT").await.unwrap();
         queued.await.unwrap().unwrap();
     }
+}
+
+/// Law 8: as many releases wait as there are connections, and a renewal passes them all.
+async fn s08_releases_behind_open_transactions_leave_renewals_a_connection(server: Server) {
+    let Some(sandbox) = Sandbox::new(server).await else { return };
+    let store = sandbox.store().await;
+    let leases = store.sql();
+    let kept = granted(leases.try_acquire(&claim("kept", LONG)).await.unwrap());
+    let (mut users, mut grants) = (Vec::new(), Vec::new());
+    for number in 0..6 {
+        let grant = granted(leases.try_acquire(&claim(&format!("job-{number}"), LONG)).await.unwrap());
+        let mut user = begun(&sandbox, ISOLATIONS[0]).await;
+        store.fencing().check(&mut user, &grant.fence()).await.expect("it holds");
+        users.push(user);
+        grants.push(grant);
+    }
+    let release = |grant| {
+        let leases = leases.clone();
+        tokio::spawn(async move { leases.release(&grant).await })
+    };
+    let releases: Vec<_> = grants.into_iter().map(release).collect();
+    // passes time: until the releases wait on the server
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(releases.iter().all(|release| !release.is_finished()));
+    let began = Instant::now();
+    assert_eq!(leases.renew(&kept, &renewal(1)).await.unwrap(), Renew::Extended);
+    assert!(began.elapsed() < Duration::from_millis(300), "the renewal waited {:?}", began.elapsed());
+    for mut user in users {
+        user.execute("COMMIT").await.unwrap();
+    }
+    for release in releases {
+        assert!(matches!(release.await.unwrap().unwrap(), Release::Released));
+    }
+    let (began, again) = (Instant::now(), leases.release(&kept).await.unwrap());
+    assert!(matches!(again, Release::Released) && began.elapsed() < Duration::from_millis(300));
 }
 
 /// Whoever changes the holder waits for a checked fence, but not for ever.

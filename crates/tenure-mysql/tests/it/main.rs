@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 mod bed;
+mod charset;
 mod checkpoints;
 mod cluster;
 mod cluster_bed;
@@ -20,6 +21,7 @@ mod evidence;
 mod fences;
 mod horizon;
 mod links;
+mod migration_faults;
 mod outbox;
 mod outbox_locks;
 mod outbox_plans;

@@ -23,6 +23,7 @@ on_both!(
     all_who_watch_a_flag_learn_of_its_fall,
     a_flag_that_many_watch_is_seen_to_be_down,
     a_dropped_watch_leaves_the_server,
+    a_watch_that_ends_as_the_flag_falls_keeps_no_lock,
     there_is_a_limit_on_watches,
     flags_belong_to_the_table_however_it_is_named,
     s02_a_session_lock_is_lost_with_its_session_and_known_to_be,
@@ -168,6 +169,39 @@ async fn a_flag_that_many_watch_is_seen_to_be_down(server: Server) {
         lent.give_back();
     }
     watching.iter().for_each(tokio::task::JoinHandle::abort);
+}
+
+/// The server breaks a watch off by its own clock, perhaps in the very moment in which it has the lock.
+async fn a_watch_that_ends_as_the_flag_falls_keeps_no_lock(server: Server) {
+    let Some(bed) = Bed::new(server).await else { return };
+    let store = bed.sql().await;
+    let session = presence(&store).open(unique(), PATIENT).await.unwrap();
+    let flag = flag(session.id());
+    let mut fallen = 0;
+    for round in 0..300_u64 {
+        while session.raise(&flag).await.unwrap() == Raise::Collided {
+            // passes time: another watch has it for a moment
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let patience = Duration::from_millis(4);
+        let watches: Vec<_> = (0..2)
+            .map(|_| {
+                let (store, flag) = (store.clone(), flag.clone());
+                tokio::spawn(async move { presence(&store).watch(&flag, patience).await.unwrap() })
+            })
+            .collect();
+        // passes time: until about the moment in which the patience ends
+        tokio::time::sleep(Duration::from_micros(2_500 + round * 10)).await;
+        session.lower(&flag).await.unwrap();
+        for watch in watches {
+            fallen += u32::from(watch.await.unwrap() == Watch::Fallen);
+        }
+        let mut lent = store.driver().lend(tenure_sql::Turn::Work).await.unwrap();
+        assert!(store.driver().flag_is_down(&mut *lent, &flag).await.unwrap(), "round {round}");
+        lent.give_back();
+    }
+    eprintln!("{server:?}: {fallen} of 600 watches saw the flag fall");
+    assert!((1..600).contains(&fallen), "{fallen}: the moment was missed");
 }
 
 async fn a_dropped_watch_leaves_the_server(server: Server) {

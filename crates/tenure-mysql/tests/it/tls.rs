@@ -2,7 +2,7 @@
 //!
 //! A server of MySQL makes itself a certificate, which names no host; one of MariaDB 10.11 has none unless it was given one.
 //! `TENURE_TEST_MYSQL_CA` (and `…_MARIADB_CA`) may name the file of its authority. If its certificate names `localhost`,
-//! that is checked as well.
+//! as `TENURE_TEST_MYSQL_TLS_LOCALHOST` (and `…_MARIADB_TLS_LOCALHOST`) says, that is checked as well.
 
 use sqlx::Row as _;
 use tenure_core::StoreError;
@@ -60,13 +60,14 @@ async fn required_encrypts_and_verify_identity_checks_who_answers(server: Server
         assert!(!error.is_transient());
     };
     refused("localhost", "ssl-mode=VERIFY_IDENTITY").await;
-    let variable = if server == Server::MySql { "TENURE_TEST_MYSQL_CA" } else { "TENURE_TEST_MARIADB_CA" };
-    let Ok(file) = std::env::var(variable) else {
+    let named = if server == Server::MySql { "TENURE_TEST_MYSQL" } else { "TENURE_TEST_MARIADB" };
+    let variable = format!("{named}_CA");
+    let Ok(file) = std::env::var(&variable) else {
         return say(&format!("{variable} IS NOT SET: no certificate was checked against its authority"));
     };
     let trusted = format!("ssl-mode=VERIFY_IDENTITY&ssl-ca={file}");
     refused("127.0.0.1", &trusted).await;
-    if std::env::var("TENURE_TEST_TLS_LOCALHOST").is_ok() {
+    if std::env::var(format!("{named}_TLS_LOCALHOST")).is_ok() {
         connect(&bed, "localhost", &trusted, true).await.unwrap();
     } else {
         refused("localhost", &trusted).await;

@@ -1,7 +1,7 @@
 //! What wakes a node: a statement that waits on the server until the cluster's number changes.
 //!
 //! ```text
-//!   armed ──▶ the number that is known ──▶ wait for another (4 s at most) ──▶ the change's end ──▶ hint ──▶ wait …
+//!   armed ──▶ the number that is known ──▶ wait for another (20 s at most) ──▶ the change's end ──▶ hint ──▶ wait …
 //! ```
 //!
 //! These servers cannot call anyone. But a statement can wait there and look at one row every few milliseconds, which costs
@@ -24,8 +24,8 @@ use crate::row::Row;
 use crate::store::Shared;
 use crate::value::Value;
 
-/// How often one statement looks at the row.
-const LOOKS: i64 = 160;
+/// How often one statement looks at the row at most: for 20 s. The servers let a statement go a thousand rounds.
+const LOOKS: i64 = 800;
 /// How long lies between two looks, as `cluster_wait` says.
 const TICK: Duration = Duration::from_millis(25);
 /// How long to rest after a wait that went wrong in passing.
@@ -56,10 +56,15 @@ impl Ear {
         let (living, ended) = watch::channel(());
         let bell = Arc::new(Bell::default());
         let (label, shared, rings) = (shared.label().to_owned(), Arc::clone(shared), Arc::clone(&bell));
+        let mut wanted = asked.clone();
         tokio::spawn(async move {
-            // The session is never given back: it reads otherwise than those of the pool.
-            if let Err(error) = listen(&shared, lent, asked, &rings).await {
-                tracing::debug!(%error, "nothing wakes this node any more");
+            // The session is never given back: it reads otherwise than those of the pool. With the ear it is closed,
+            // whatever is under way on it: nothing there changes anything.
+            tokio::select! {
+                heard = listen(&shared, lent, asked, &rings) => if let Err(error) = heard {
+                    tracing::debug!(%error, "nothing wakes this node any more");
+                },
+                () = async { while wanted.changed().await.is_ok() {} } => {}
             }
             drop(living);
         });
@@ -118,8 +123,7 @@ async fn listen(
 
 /// Waits for another number than the known one; `None` when there may be one.
 async fn wait(shared: &Shared, session: &mut dyn Session, known: i64) -> Result<Option<i64>, StoreError> {
-    // Well before the server would end it.
-    let most = shared.driver.longest_statement() * 3 / 4;
+    let most = shared.driver.longest_wait();
     let looks = LOOKS.min(i64::try_from(most.as_millis() / TICK.as_millis()).unwrap_or(LOOKS)).max(2);
     let call = Call::new(&shared.statements.cluster_wait, [Value::Int(known), Value::Int(looks)]);
     let Some(row) = answered(shared, session, &call).await? else { return Ok(None) };
