@@ -18,8 +18,9 @@ use crate::wait::WAIT_GRACE;
 const GLANCE_FROM: u32 = 5;
 /// A connection that was used a moment ago is not asked whether it lives.
 const FRESH: Duration = Duration::from_millis(200);
-/// How long a statement may wait that does nothing else. Nobody is held up by it, and with its connection it is forgotten.
-pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(20);
+/// How long a statement may wait that does nothing else. Nobody is held up by it but who changes the definition of the table: a
+/// node that is killed leaves its wait behind for so long.
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(6);
 /// How long an idle connection may take to show that it lives.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
