@@ -433,7 +433,7 @@ WHERE NOT EXISTS (SELECT 1 FROM [tenure_fences] AS t WITH (UPDLOCK, HOLDLOCK, RO
 SELECT name FROM [tenure_fences] WITH (READUNCOMMITTED) WHERE name IN (SELECT asked.name FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked)
 
 -- fences_try
-SELECT f.name
+SELECT f.name, f.term
 FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked
 INNER LOOP JOIN [tenure_fences] AS f WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK) ON f.name = asked.name
 ORDER BY f.name
@@ -557,7 +557,7 @@ FROM OPENJSON(@P1) WITH (
 WHERE NOT EXISTS (SELECT 1 FROM [tenure_leases] AS t WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE t.name = r.name)
 
 -- leases_hold
-SELECT l.name
+SELECT l.name, l.term
 FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked
 INNER LOOP JOIN [tenure_leases] AS l WITH (UPDLOCK, HOLDLOCK, ROWLOCK) ON l.name = asked.name
 ORDER BY l.name
