@@ -1,7 +1,7 @@
 //! What wakes a node: a statement that waits on the server until the cluster's number changes.
 //!
 //! ```text
-//!   armed ──▶ the number that is known ──▶ wait for another (20 s at most) ──▶ the change's end ──▶ hint ──▶ wait …
+//!   armed ──▶ the number that is known ──▶ wait for another (seconds at most) ──▶ the change's end ──▶ hint ──▶ wait …
 //! ```
 //!
 //! These servers cannot call anyone. But a statement can wait there and look at one row every few milliseconds, which costs
@@ -24,7 +24,8 @@ use crate::row::Row;
 use crate::store::Shared;
 use crate::value::Value;
 
-/// How often one statement looks at the row at most: for 20 s. The servers let a statement go a thousand rounds.
+/// How often one statement looks at the row at most, however long the driver would wait: the servers let a statement go a
+/// thousand rounds.
 const LOOKS: i64 = 800;
 /// How long lies between two looks, as `cluster_wait` says.
 const TICK: Duration = Duration::from_millis(25);
