@@ -4,7 +4,7 @@ use std::fmt;
 
 use async_trait::async_trait;
 
-use super::{Capabilities, Presence};
+use super::{Capabilities, Presence, Vacancy};
 use crate::error::StoreError;
 use crate::lease::{Acquire, Claim, Grant, LeaseName, LeaseRecord, Release, Renew, Renewal};
 
@@ -29,6 +29,18 @@ pub trait LeaseStore: Send + Sync + fmt::Debug {
 
     /// The means to notice a holder's death before its ttl ends, where the store has one.
     fn presence(&self) -> Option<&dyn Presence> {
+        None
+    }
+
+    /// The means to be told at once that a grant is over, where the store has one and has no presence.
+    fn vacancy(&self) -> Option<&dyn Vacancy> {
+        None
+    }
+
+    /// What the terms of this grant are counted from, where the store's count can begin anew (an object that is deleted
+    /// and made again): terms of different epochs say nothing of each other. `None` for terms that rise for ever.
+    fn epoch(&self, grant: &Grant) -> Option<String> {
+        let _ = grant;
         None
     }
 

@@ -13,6 +13,7 @@ mod registry;
 mod schema;
 mod session_locks;
 mod sink;
+mod vacancy;
 
 pub use admin::LeaseAdmin;
 pub use capabilities::Capabilities;
@@ -25,3 +26,4 @@ pub use registry::LeaseRegistry;
 pub use schema::{Migrated, Schema};
 pub use session_locks::{SessionLock, SessionLocks};
 pub use sink::Sink;
+pub use vacancy::Vacancy;

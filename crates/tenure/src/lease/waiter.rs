@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure_core::contract::Watch;
-use tenure_core::lease::{Claim, Contender, Fence, Flag, Move};
+use tenure_core::lease::{Claim, Contender, Fence, Flag, LeaseName, Move, Term};
 use tenure_core::time::Monotonic;
 
 use super::Acquired;
@@ -27,6 +27,7 @@ pub(super) async fn wait(
 ) -> Result<Option<Fence>, LeaseError> {
     let mut pause = PAUSE_FIRST;
     let mut in_doubt = false;
+    let mut hints = Hints::default();
     loop {
         if stop.is_stopped() {
             if in_doubt {
@@ -43,6 +44,7 @@ pub(super) async fn wait(
                     Ok(Acquired::Held(holder)) => {
                         (pause, in_doubt) = (PAUSE_FIRST, false);
                         contender.held(&holder, fastrand::f64(), handle.now());
+                        hints.held(holder.term);
                     }
                     Err(LeaseError::Store(error)) if error.is_transient() => {
                         tracing::warn!(lease = %claim.name, %error, "no answer to a claim; trying again");
@@ -71,11 +73,49 @@ pub(super) async fn wait(
                 tokio::select! {
                     biased;
                     () = stop.stopped() => {}
+                    () = vacant(handle, &claim.name, hints.awaited(), until) => {
+                        hints.given();
+                        contender.hint();
+                    }
                     () = sleep_until(handle, until) => {}
                 }
             }
         }
     }
+}
+
+/// Which grant's end a store may tell of by a hint.
+#[derive(Debug, Default)]
+struct Hints {
+    holder: Option<Term>,
+    /// The term that was said to be over: a store that says so of one who still holds is not listened to again.
+    given: Option<Term>,
+}
+
+impl Hints {
+    fn held(&mut self, term: Term) {
+        self.holder = Some(term);
+    }
+
+    fn given(&mut self) {
+        self.given = self.holder;
+    }
+
+    fn awaited(&self) -> Option<Term> {
+        self.holder.filter(|holder| Some(*holder) != self.given)
+    }
+}
+
+/// Returns when the store says that the grant is over, and else never.
+async fn vacant(handle: &Handle, name: &LeaseName, term: Option<Term>, until: Monotonic) {
+    if let (Some(term), Some(vacancy)) = (term, handle.leases.store.vacancy()) {
+        match vacancy.watch(name, term, handle.now().until(until)).await {
+            Ok(Watch::Fallen) => return,
+            Ok(Watch::StillUp) => {}
+            Err(error) => tracing::debug!(%error, "the lease cannot be watched; looking every poll instead"),
+        }
+    }
+    std::future::pending().await
 }
 
 enum Watched {

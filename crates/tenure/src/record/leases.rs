@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use tenure_core::StoreError;
-use tenure_core::contract::{Capabilities, LeaseStore, Presence};
+use tenure_core::contract::{Capabilities, LeaseStore, Presence, Vacancy};
 use tenure_core::id::Unique;
 use tenure_core::lease::{Acquire, Claim, Fence, Grant, LeaseName, LeaseRecord, Release, Renew, Renewal};
 use tenure_core::time::{Clock, Monotonic};
@@ -99,6 +99,14 @@ impl LeaseStore for RecordingLeases {
 
     fn presence(&self) -> Option<&dyn Presence> {
         self.inner.presence()
+    }
+
+    fn vacancy(&self) -> Option<&dyn Vacancy> {
+        self.inner.vacancy()
+    }
+
+    fn epoch(&self, grant: &Grant) -> Option<String> {
+        self.inner.epoch(grant)
     }
 
     fn capabilities(&self) -> Capabilities {

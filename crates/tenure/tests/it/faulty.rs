@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tenure::core::contract::{LeaseStore, Presence};
-use tenure::core::lease::{Acquire, Claim, Grant, LeaseRecord, Renew, Renewal};
+use tenure::core::contract::{LeaseStore, Presence, Vacancy, Watch};
+use tenure::core::lease::{Acquire, Claim, Grant, LeaseRecord, Renew, Renewal, Term};
 use tenure::core::memory::MemoryStore;
 use tenure::{LeaseName, LeaseSettings, Leases, Release, SteadyStoreClock, StoreError, local_node};
 
@@ -25,6 +25,10 @@ pub(crate) struct Faulty {
     /// How many claims were made.
     pub(crate) claims: AtomicU64,
     pub(crate) presence: bool,
+    /// Tells at once that a grant is over.
+    pub(crate) hints: AtomicBool,
+    /// Tells of every grant that it is over, also of one that is not.
+    pub(crate) lies: AtomicBool,
 }
 
 impl Faulty {
@@ -37,6 +41,8 @@ impl Faulty {
             hang_renewals: AtomicU32::new(0),
             claims: AtomicU64::new(0),
             presence,
+            hints: AtomicBool::new(false),
+            lies: AtomicBool::new(false),
         })
     }
 
@@ -101,5 +107,23 @@ impl LeaseStore for Faulty {
 
     fn presence(&self) -> Option<&dyn Presence> {
         self.inner.presence().filter(|_| self.presence)
+    }
+
+    fn vacancy(&self) -> Option<&dyn Vacancy> {
+        (self.hints.load(Ordering::SeqCst) || self.lies.load(Ordering::SeqCst)).then_some(self as _)
+    }
+}
+
+#[async_trait]
+impl Vacancy for Faulty {
+    async fn watch(&self, name: &LeaseName, term: Term, _: Duration) -> Result<Watch, StoreError> {
+        while !self.lies.load(Ordering::SeqCst) {
+            let row = self.observe(name).await?;
+            if row.is_none_or(|row| row.term != term || row.released_at.is_some()) {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        Ok(Watch::Fallen)
     }
 }

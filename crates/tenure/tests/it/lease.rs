@@ -207,11 +207,12 @@ async fn s24_every_loss_is_told_once_and_in_order() {
 }
 
 #[tokio::test]
-async fn s25_a_release_hands_over_at_once_by_presence_and_by_polling_without() {
-    for presence in [true, false] {
+async fn s25_a_release_hands_over_at_once_by_presence_or_by_a_hint_and_by_polling_without() {
+    for (presence, hints) in [(true, false), (false, true), (false, false)] {
         let store = Faulty::new(presence);
+        store.hints.store(hints, Ordering::SeqCst);
         let (a, b) = (store.node("a"), store.node("b"));
-        let poll = if presence { Duration::from_secs(60) } else { Duration::from_millis(100) };
+        let poll = if presence || hints { Duration::from_secs(60) } else { Duration::from_millis(100) };
         let slow = LeaseSettings { poll, ..LeaseSettings::with_ttl(Duration::from_secs(60)) };
         let (one, two) = (a.lease("job", slow.clone()).unwrap(), b.lease("job", slow).unwrap());
         granted(&one).await;
@@ -228,6 +229,25 @@ async fn s25_a_release_hands_over_at_once_by_presence_and_by_polling_without() {
         assert_eq!(fence.term.get(), 2);
         assert!(two.check_alive());
     }
+}
+
+#[tokio::test]
+async fn a_store_that_hints_at_a_lease_that_is_held_is_not_asked_in_a_loop() {
+    let store = Faulty::new(false);
+    store.lies.store(true, Ordering::SeqCst);
+    let (a, b) = (store.node("a"), store.node("b"));
+    let slow =
+        LeaseSettings { poll: Duration::from_secs(60), ..LeaseSettings::with_ttl(Duration::from_secs(60)) };
+    let (one, two) = (a.lease("job", slow.clone()).unwrap(), b.lease("job", slow).unwrap());
+    granted(&one).await;
+    let stop = Stop::new();
+    let (waiter, stopped) = (two.clone(), stop.clone());
+    let waiting = tokio::spawn(async move { waiter.acquire_when_free(&stopped).await });
+    // passes time: a loop would make thousands of claims in it
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    stop.stop();
+    assert!(within(waiting).await.unwrap().unwrap().is_none());
+    assert_eq!(store.claims.load(Ordering::SeqCst), 3, "one to hold, one to find it held, one for the hint");
 }
 
 #[tokio::test]
