@@ -1,8 +1,9 @@
 //! Statements as texts, with their parameters in place.
 //!
 //! On our own connections a unit of work is one text of several statements, and so one round trip; there is nothing to bind
-//! a parameter to. Texts and bytes are written as hexadecimal literals, which hold no quote and no backslash: no mode of the
-//! server, no character set and no value can make them end early.
+//! a parameter to. Bytes, and texts that hold anything but plain ASCII or a quote or a backslash, are written as hexadecimal
+//! literals: no mode of the server, no character set and no value can make them end early. The rest, which is most, stands
+//! there as it is: half as long, sooner read by the server, and legible in its list of processes.
 
 use std::fmt::Write as _;
 
@@ -77,7 +78,14 @@ fn write(text: &mut String, value: &Value) {
         }
         Value::Text(value) => {
             text.push_str("_utf8mb4 ");
-            hex(text, value.as_bytes());
+            match is_plain(value) {
+                true => {
+                    text.push('\'');
+                    text.push_str(value);
+                    text.push('\'');
+                }
+                false => hex(text, value.as_bytes()),
+            }
         }
         Value::Bytes(bytes) => hex(text, bytes),
         Value::Time(at) => {
@@ -92,6 +100,11 @@ fn write(text: &mut String, value: &Value) {
             text.push(')');
         }),
     }
+}
+
+/// Whether a text means the same between quotes in every mode and character set of the server.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'\'' && byte != b'\\')
 }
 
 fn separated<T>(text: &mut String, values: &[T], write: impl Fn(&mut String, &T)) {
@@ -178,13 +191,24 @@ mod tests {
     }
 
     #[test]
+    fn only_what_means_the_same_everywhere_stands_between_quotes() {
+        for character in (0..=0x2ff_u32).filter_map(char::from_u32) {
+            let plain = (' '..='~').contains(&character) && !matches!(character, '\'' | '\\');
+            let text = format!("a{character}b");
+            let expected = if plain { format!("_utf8mb4 '{text}'") } else { "_utf8mb4 X'61".to_owned() };
+            let call = Call::new("$1", vec![text.as_str().into()]);
+            assert!(written(&call).unwrap().starts_with(&expected), "{character:?}");
+        }
+    }
+
+    #[test]
     fn branches_are_put_together_with_parameters_of_their_own() {
         let one = "(SELECT id FROM t WHERE a = $2 LIMIT $1)".to_owned();
         let each = vec![vec![1_i64.into(), "x".into()], vec![2_i64.into(), Value::Null]];
         let call = Call::new("SELECT $2 FROM ($1) AS f", vec![Value::Branches { one, each }, Value::Int(7)]);
         assert_eq!(
             written(&call).unwrap(),
-            "SELECT 7 FROM ((SELECT id FROM t WHERE a = _utf8mb4 X'78' LIMIT 1) UNION ALL \
+            "SELECT 7 FROM ((SELECT id FROM t WHERE a = _utf8mb4 'x' LIMIT 1) UNION ALL \
              (SELECT id FROM t WHERE a = NULL LIMIT 2)) AS f"
         );
         assert_eq!(
@@ -200,7 +224,7 @@ mod tests {
         let call = Call::new("INSERT INTO t VALUES $1, $2", vec![rows, StoreTime::from_micros(7).into()]);
         assert_eq!(
             written(&call).unwrap(),
-            "INSERT INTO t VALUES (1,NULL),(-2,_utf8mb4 X''), TIMESTAMP'1970-01-01 00:00:00.000007'"
+            "INSERT INTO t VALUES (1,NULL),(-2,_utf8mb4 ''), TIMESTAMP'1970-01-01 00:00:00.000007'"
         );
         assert_eq!(bound(&call).unwrap().0, "INSERT INTO t VALUES (?,?),(?,?), ?");
         assert!(written(&Call::new("SELECT $2", vec![Value::Null])).is_err());
