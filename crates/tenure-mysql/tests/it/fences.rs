@@ -6,7 +6,7 @@ use sqlx::Executor as _;
 use sqlx::mysql::MySqlConnection;
 use tenure_core::StoreError;
 use tenure_core::contract::{LeaseAdmin as _, LeaseStore as _};
-use tenure_core::lease::{FenceError, Loss, Release, Renew};
+use tenure_core::lease::{Acquire, FenceError, Loss, Release, Renew};
 use tenure_mysql::MySqlStore;
 
 use crate::bed::{claim, granted, on_both, renewal};
@@ -22,6 +22,7 @@ on_both!(
     changes_of_holder_answer_busy_behind_an_open_transaction,
     s08_releases_behind_open_transactions_leave_renewals_a_connection,
     expiry_is_judged_after_the_wait_for_the_row,
+    a_claim_waits_for_a_renewal_that_is_under_way,
     s01_a_deposed_holder_is_refused_even_if_its_snapshot_is_old,
     a_user_s_transaction_keeps_its_settings,
 );
@@ -162,6 +163,30 @@ async fn expiry_is_judged_after_the_wait_for_the_row(server: Server) {
         blocker.execute("ROLLBACK").await.unwrap();
         let refusal = check.await.unwrap().unwrap_err();
         assert!(matches!(refusal, FenceError::Fenced(fenced) if fenced.loss == Loss::Expired), "{isolation}");
+    }
+}
+
+/// A renewal that the server has taken and not yet committed counts: its holder will be told that it goes on.
+async fn a_claim_waits_for_a_renewal_that_is_under_way(server: Server) {
+    let Some(sandbox) = Sandbox::new(server).await else { return };
+    let (store, other) = (sandbox.sql().await, sandbox.sql().await);
+    let grant = granted(store.try_acquire(&claim("job", SHORT)).await.unwrap());
+    let mut renewal = begun(&sandbox, "READ COMMITTED").await;
+    let extend = format!(
+        "UPDATE {} SET expires_at = UTC_TIMESTAMP(6) + INTERVAL 20 SECOND WHERE name = 'job'",
+        sandbox.table("leases")
+    );
+    renewal.execute(sqlx::query(sqlx::AssertSqlSafe(extend))).await.unwrap();
+    // passes time: the ttl as it is committed
+    tokio::time::sleep(SHORT + Duration::from_millis(50)).await;
+    let claiming = tokio::spawn(async move { other.try_acquire(&claim("job", SHORT)).await });
+    // passes time: enough for a claim that does not wait
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(!claiming.is_finished(), "the claim did not wait for the renewal");
+    renewal.execute("COMMIT").await.unwrap();
+    match claiming.await.unwrap().unwrap() {
+        Acquire::Held(holder) => assert_eq!(holder.term, grant.term),
+        Acquire::Granted(second) => panic!("{} holds, and so does {}", grant.term, second.term),
     }
 }
 
