@@ -58,7 +58,13 @@ pub(crate) async fn acquire(call: &mut Call, keys: &Keys, claim: &Claim) -> Resu
 }
 
 /// Takes a lease that was seen to be free; `None` when it is not any more.
-async fn take(call: &mut Call, keys: &Keys, claim: &Claim, look: &Look) -> Result<Option<Answer>, StoreError> {
+async fn take(
+    call: &mut Call,
+    keys: &Keys,
+    claim: &Claim,
+    look: &Look,
+) -> Result<Option<Answer>, StoreError> {
+    look.refuse_to_go_back(call, keys)?;
     let lease = call.grant(claim.ttl).await?;
     let row = Row::of(claim, lease.seconds);
     let json = row.to_json(call.label())?;

@@ -8,7 +8,9 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use etcd_client::{Client, Error, GetResponse, Txn, TxnOp, TxnOpResponse, TxnResponse, WatchOptions, WatchStream};
+use etcd_client::{
+    Client, Error, GetResponse, Txn, TxnOp, TxnOpResponse, TxnResponse, WatchOptions, WatchStream,
+};
 use tenure_core::StoreError;
 use tokio::time::Instant;
 
@@ -69,7 +71,10 @@ impl Call {
     }
 
     /// Reads keys at one revision. All reads are linearizable: nothing here asks for less.
-    pub(crate) async fn read(&mut self, keys: &[&str]) -> Result<(TxnResponse, Vec<GetResponse>), StoreError> {
+    pub(crate) async fn read(
+        &mut self,
+        keys: &[&str],
+    ) -> Result<(TxnResponse, Vec<GetResponse>), StoreError> {
         let gets: Vec<TxnOp> = keys.iter().map(|key| TxnOp::get(*key, None)).collect();
         let answer = self.txn("reading the lease", Txn::new().and_then(gets)).await?;
         let read = answer.op_responses().into_iter().filter_map(|answer| match answer {
@@ -146,7 +151,11 @@ impl Call {
         }
     }
 
-    pub(crate) async fn watch(&mut self, key: &str, options: WatchOptions) -> Result<WatchStream, StoreError> {
+    pub(crate) async fn watch(
+        &mut self,
+        key: &str,
+        options: WatchOptions,
+    ) -> Result<WatchStream, StoreError> {
         let doing = "watching the lease";
         let mut watcher = self.link.client.watch_client();
         let answer = self.within(doing, watcher.watch(key, Some(options))).await?;
@@ -172,7 +181,7 @@ impl Call {
 
 /// A ttl in etcd's unit, never shorter.
 pub(crate) fn whole_seconds(ttl: Duration) -> i64 {
-    let seconds = ttl.as_secs() + u64::from(ttl.subsec_nanos() > 0);
+    let seconds = ttl.as_secs().saturating_add(u64::from(ttl.subsec_nanos() > 0));
     i64::try_from(seconds.max(1)).unwrap_or(i64::MAX)
 }
 

@@ -21,8 +21,9 @@ mod code {
 const LEASE_NOT_FOUND: &str = "requested lease not found";
 /// What it says when its quota of space is used up: it takes no writes until a person has made room.
 const NO_SPACE: &str = "database space exceeded";
-/// What it says of a wrong user or password; as an invalid argument.
-const NOT_LET_IN: [&str; 2] = ["authentication failed", "authentication is not enabled"];
+/// What it says of a wrong user or password, as an invalid argument; of no user at all; and of one who is not needed.
+const NOT_LET_IN: [&str; 3] =
+    ["authentication failed", "user name is empty", "authentication is not enabled"];
 
 /// Turns an error of the client into one of `store`.
 pub(crate) fn store_error(store: &str, doing: &str, error: Error) -> StoreError {

@@ -60,6 +60,23 @@ impl Look {
         format!("{:016x}/{}", self.cluster, String::from_utf8_lossy(birth))
     }
 
+    /// Terms are revisions, and revisions only rise, unless the keys were copied into a cluster that counts from less: then
+    /// nobody may lead until a person has looked at it.
+    pub(crate) fn refuse_to_go_back(&self, call: &Call, keys: &Keys) -> Result<(), StoreError> {
+        match self.last.as_ref().map(|last| last.term) {
+            Some(remembered) if remembered.as_column() > self.revision => Err(StoreError::Corrupt {
+                store: call.label().to_owned(),
+                message: format!(
+                    "lease {} was held under term {remembered}, but the cluster stands at revision {} only: its keys were \
+                     copied from another cluster, or edited; once nobody believes in a former term any more, delete the \
+                     key {}",
+                    keys.name, self.revision, keys.last
+                ),
+            }),
+            _ => Ok(()),
+        }
+    }
+
     /// The present grant, if it is this one.
     pub(crate) fn held_by(&self, grant: &Grant) -> Option<&Held> {
         self.held.as_ref().filter(|held| held.term == grant.term && held.row.is_of(grant))

@@ -18,8 +18,8 @@ use crate::options::EtcdOptions;
 use crate::release::release;
 use crate::renew::renew;
 use crate::row::BACKEND;
-use crate::watch::watch;
 use crate::thread;
+use crate::watch::watch;
 
 /// Leases on an etcd cluster. Clones share a connection.
 #[derive(Debug, Clone)]

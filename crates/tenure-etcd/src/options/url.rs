@@ -14,7 +14,9 @@ pub(super) fn read(text: &str) -> Result<EtcdOptions, StoreError> {
     let (tls, rest) = match (text.strip_prefix("etcd://"), text.strip_prefix("etcds://")) {
         (Some(rest), _) => (false, rest),
         (_, Some(rest)) => (true, rest),
-        (None, None) => return refuse(format!("the etcd URL does not begin with etcd:// or etcds://; {LOOKS_LIKE}")),
+        (None, None) => {
+            return refuse(format!("the etcd URL does not begin with etcd:// or etcds://; {LOOKS_LIKE}"));
+        }
     };
     if rest.contains('#') {
         return refuse("the etcd URL holds a `#`; in a password it must be written as %23");
@@ -142,7 +144,9 @@ mod tests {
         let plain = read_ok("etcd://localhost");
         assert_eq!((plain.hosts, plain.prefix.as_str()), (vec!["localhost:2379".to_owned()], PREFIX));
         assert_eq!((plain.tls, plain.user), (false, None));
-        let full = read_ok("etcd://u%40x:p%2F%3a+&@a:1,[::1],[::1]:2,b/my/app?request_timeout=0.5&connect_timeout=7");
+        let full = read_ok(
+            "etcd://u%40x:p%2F%3a+&@a:1,[::1],[::1]:2,b/my/app?request_timeout=0.5&connect_timeout=7",
+        );
         assert_eq!(full.hosts, ["a:1", "[::1]:2379", "[::1]:2", "b:2379"]);
         assert_eq!((full.prefix.as_str(), full.user), ("my/app/", Some(("u@x".into(), "p/:+&".into()))));
         assert_eq!(full.request_timeout, Duration::from_millis(500));

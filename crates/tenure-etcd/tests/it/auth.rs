@@ -73,9 +73,10 @@ async fn a_user_with_rights_on_the_prefix_alone_can_do_everything() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_named() {
-    let error = EtcdStore::connect(EtcdOptions::from_url(&format!("etcd://app:{SECRET}@127.0.0.1:1")).unwrap())
-        .await
-        .expect_err("nobody is there");
+    let error =
+        EtcdStore::connect(EtcdOptions::from_url(&format!("etcd://app:{SECRET}@127.0.0.1:1")).unwrap())
+            .await
+            .expect_err("nobody is there");
     assert!(matches!(error, StoreError::Unreachable { .. }), "{error:?}");
     let said = error.to_string();
     assert!(said.contains("127.0.0.1:1") && said.contains("refused") && !said.contains(SECRET), "{said}");

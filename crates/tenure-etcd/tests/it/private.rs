@@ -38,7 +38,8 @@ impl Private {
 
     /// Starts the server again after it was killed.
     pub(crate) fn run(&mut self) {
-        let scheme = if self.more.iter().any(|option| option.starts_with("--cert-file")) { "https" } else { "http" };
+        let scheme =
+            if self.more.iter().any(|option| option.starts_with("--cert-file")) { "https" } else { "http" };
         let (client, peer) =
             (format!("{scheme}://127.0.0.1:{}", self.port), format!("http://127.0.0.1:{}", self.peer_port));
         let log = File::create(self.directory.path().join("etcd.log")).unwrap();
@@ -107,7 +108,8 @@ impl Drop for Private {
 
 fn find_program() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|folder| folder.join("etcd")).find(|program| program.is_file());
+    let found =
+        std::env::split_paths(&path).map(|folder| folder.join("etcd")).find(|program| program.is_file());
     if found.is_none() {
         let given = std::env::var_os("TENURE_TEST_ETCD_URL").is_some();
         assert!(!in_ci() || given, "the program `etcd` is not installed, and with CI=true that is a failure");

@@ -2,12 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use tenure_core::StoreError;
 use tenure_core::contract::LeaseStore as _;
 use tenure_core::lease::{Grant, Loss, Release, Renew};
 use tenure_etcd::EtcdStore;
 
 use crate::node::{LONG, claim, is_held, renewal, takes};
 use crate::private::Private;
+use crate::sandbox::Sandbox;
 
 /// Renews until there is an answer: calls that meet a server which is not there yet are unknown.
 async fn renews_in_the_end(store: &EtcdStore, grant: &Grant) -> Renew {
@@ -17,7 +19,9 @@ async fn renews_in_the_end(store: &EtcdStore, grant: &Grant) -> Renew {
         number += 1;
         match store.renew(grant, &renewal(number)).await {
             Ok(answer) => return answer,
-            Err(error) => assert!(error.is_transient() && began.elapsed() < Duration::from_secs(30), "{error}"),
+            Err(error) => {
+                assert!(error.is_transient() && began.elapsed() < Duration::from_secs(30), "{error}")
+            }
         }
     }
 }
@@ -62,4 +66,26 @@ async fn s15_a_server_that_was_wiped_counts_from_another_epoch() {
     assert_eq!(store.epoch(&old), None, "nothing is said of a grant that is not the last one");
     assert_eq!(store.release(&old).await.unwrap(), Release::NotHeld);
     assert_eq!(store.renew(&new, &renewal(1)).await.unwrap(), Renew::Extended);
+}
+
+/// Keys that were copied from a cluster that had counted further: a term might be given twice, so nobody leads.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s15_keys_from_a_cluster_that_had_counted_further_are_refused_aloud() {
+    let Some(sandbox) = Sandbox::new() else { return };
+    let store = sandbox.store().await;
+    let grant = takes(&store, &claim("ann", "job", LONG)).await;
+    store.release(&grant).await.unwrap();
+    let client = sandbox.client().await;
+    let (key, further) = (format!("{}last/job", sandbox.prefix), "4000000000000000000");
+    let row = client.kv_client().get(key.as_str(), None).await.unwrap().take_kvs().remove(0);
+    let told = format!("\"term\":{}", grant.term);
+    assert!(row.value_str().unwrap().contains(&told));
+    let copied = row.value_str().unwrap().replace(&told, &format!("\"term\":{further}"));
+    client.kv_client().put(key.as_str(), copied, None).await.unwrap();
+    let error = store.try_acquire(&claim("bob", "job", LONG)).await.expect_err("a term would go back");
+    assert!(matches!(error, StoreError::Corrupt { .. }) && !error.is_transient(), "{error:?}");
+    let said = error.to_string();
+    assert!(said.contains("lease job") && said.contains(further) && said.contains(&key), "{said}");
+    client.kv_client().delete(key, None).await.unwrap();
+    assert!(takes(&store, &claim("bob", "job", LONG)).await.term > grant.term);
 }
