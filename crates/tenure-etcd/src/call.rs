@@ -3,33 +3,17 @@
 //! A request that is not answered by then is left alone: its stream is reset, the connection and all other requests on
 //! it go on, and whether it took effect is unknown, as the error says.
 
-use std::fmt;
-use std::future::Future;
-use std::sync::Arc;
 use std::time::Duration;
 
 use etcd_client::{
-    Client, Error, GetResponse, Txn, TxnOp, TxnOpResponse, TxnResponse, WatchOptions, WatchStream,
+    Client, Error, GetResponse, ResponseHeader, Txn, TxnOp, TxnOpResponse, TxnResponse, WatchOptions,
+    WatchStream,
 };
 use tenure_core::StoreError;
 use tokio::time::Instant;
 
 use crate::error::{is_lease_gone, store_error};
-
-/// The connection and what it is called.
-#[derive(Clone)]
-pub(crate) struct Link {
-    pub(crate) client: Client,
-    /// The store's name in errors, without secrets.
-    pub(crate) label: Arc<str>,
-    pub(crate) request_timeout: Duration,
-}
-
-impl fmt::Debug for Link {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Link").field("store", &self.label).finish_non_exhaustive()
-    }
-}
+use crate::link::Link;
 
 /// One call under way.
 #[derive(Debug)]
@@ -43,6 +27,21 @@ pub(crate) struct Call {
 pub(crate) struct Granted {
     pub(crate) lease: i64,
     pub(crate) seconds: u64,
+}
+
+/// The term of etcd's own leader in which something was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RaftTerm(Option<u64>);
+
+impl RaftTerm {
+    pub(crate) fn of(header: Option<&ResponseHeader>) -> Self {
+        Self(header.map(ResponseHeader::raft_term))
+    }
+
+    /// Whether both are known, and the same.
+    pub(crate) fn is_also(self, other: Self) -> bool {
+        self.0.is_some() && self == other
+    }
 }
 
 /// The answer to something done with an etcd lease.
@@ -86,8 +85,7 @@ impl Call {
     }
 
     pub(crate) async fn txn(&mut self, doing: &str, txn: Txn) -> Result<TxnResponse, StoreError> {
-        let mut kv = self.link.client.kv_client();
-        let answer = self.within(doing, kv.txn(txn)).await?;
+        let answer = self.ask_txn(doing, txn).await?;
         answer.map_err(|error| store_error(self.label(), doing, error))
     }
 
@@ -97,17 +95,24 @@ impl Call {
         doing: &str,
         txn: Txn,
     ) -> Result<OnLease<TxnResponse>, StoreError> {
-        let mut kv = self.link.client.kv_client();
-        let answer = self.within(doing, kv.txn(txn)).await?;
+        let answer = self.ask_txn(doing, txn).await?;
         self.unless_gone(doing, answer)
+    }
+
+    async fn ask_txn(&self, doing: &str, txn: Txn) -> Result<Result<TxnResponse, Error>, StoreError> {
+        let request = |client: Client| {
+            let txn = txn.clone();
+            async move { client.kv_client().txn(txn).await }
+        };
+        self.link.ask(self.deadline, doing, request).await
     }
 
     /// Makes an etcd lease that lasts at least `ttl`: etcd counts whole seconds, and may grant more than was asked for.
     pub(crate) async fn grant(&mut self, ttl: Duration) -> Result<Granted, StoreError> {
         let doing = "asking for an etcd lease";
         let asked = whole_seconds(ttl);
-        let mut leases = self.link.client.lease_client();
-        let answer = self.within(doing, leases.grant(asked, None)).await?;
+        let request = |client: Client| async move { client.lease_client().grant(asked, None).await };
+        let answer = self.link.ask(self.deadline, doing, request).await?;
         let answer = answer.map_err(|error| store_error(self.label(), doing, error))?;
         if answer.ttl() < asked {
             let granted = answer.ttl();
@@ -116,20 +121,32 @@ impl Call {
         Ok(Granted { lease: answer.id(), seconds: answer.ttl().unsigned_abs() })
     }
 
-    /// Has etcd count the lease's ttl from now. Once: nothing goes on after this.
-    pub(crate) async fn keep_alive(&mut self, lease: i64) -> Result<OnLease<()>, StoreError> {
+    /// Has etcd count the lease's ttl from now, and says in which term of etcd's leader. Once: nothing goes on after this.
+    pub(crate) async fn keep_alive(&mut self, lease: i64) -> Result<OnLease<RaftTerm>, StoreError> {
         let doing = "renewing an etcd lease";
-        let mut leases = self.link.client.lease_client();
-        // The client sends one request and waits for its answer; both ends of the stream are dropped right after.
-        let answer = self.within(doing, leases.keep_alive(lease)).await?;
-        self.unless_gone(doing, answer.map(drop))
+        let request = |client: Client| async move {
+            // The client asks once by itself and keeps the answer. The term is in the answer to a second question on the
+            // same stream; both of its ends are dropped right after.
+            let (mut keeper, mut answers) = client.lease_client().keep_alive(lease).await?;
+            keeper.keep_alive().await?;
+            answers.message().await
+        };
+        let answer = self.link.ask(self.deadline, doing, request).await?;
+        match self.unless_gone(doing, answer)? {
+            OnLease::Gone => Ok(OnLease::Gone),
+            OnLease::Done(None) => {
+                Err(self.failed(format!("{doing}: etcd ended the stream without an answer")))
+            }
+            OnLease::Done(Some(answer)) if answer.ttl() <= 0 => Ok(OnLease::Gone),
+            OnLease::Done(Some(answer)) => Ok(OnLease::Done(RaftTerm::of(answer.header()))),
+        }
     }
 
     /// How many seconds a lease has left, rounded down; 0 or less when it has ended.
     pub(crate) async fn seconds_left(&mut self, lease: i64) -> Result<i64, StoreError> {
         let doing = "asking how long an etcd lease lasts";
-        let mut leases = self.link.client.lease_client();
-        let answer = self.within(doing, leases.time_to_live(lease, None)).await?;
+        let request = |client: Client| async move { client.lease_client().time_to_live(lease, None).await };
+        let answer = self.link.ask(self.deadline, doing, request).await?;
         match self.unless_gone(doing, answer)? {
             OnLease::Done(answer) => Ok(answer.ttl()),
             OnLease::Gone => Ok(-1),
@@ -138,16 +155,13 @@ impl Call {
 
     /// Ends an etcd lease that nobody needs any more. If that fails, it ends by its ttl.
     pub(crate) async fn tidy_up(&mut self, lease: i64) {
-        let mut leases = self.link.client.lease_client();
-        let until = Instant::now() + self.link.request_timeout;
-        match tokio::time::timeout_at(until, leases.revoke(lease)).await {
-            Ok(Ok(_)) => {}
-            Ok(Err(error)) if is_lease_gone(&error) => {}
-            Ok(Err(error)) => {
-                let error = store_error(self.label(), "revoking an etcd lease", error);
-                tracing::debug!(%error, "an etcd lease without a key is left to its ttl");
-            }
-            Err(_) => tracing::debug!("an etcd lease without a key is left to its ttl: no answer"),
+        let doing = "revoking an etcd lease";
+        let request = |client: Client| async move { client.lease_client().revoke(lease).await };
+        // A time of its own: what the call was made for is done.
+        let deadline = Instant::now() + self.link.request_timeout;
+        let answer = self.link.ask(deadline, doing, request).await;
+        if let Err(error) = answer.and_then(|answer| self.unless_gone(doing, answer)) {
+            tracing::debug!(%error, "an etcd lease without a key is left to its ttl");
         }
     }
 
@@ -157,17 +171,12 @@ impl Call {
         options: WatchOptions,
     ) -> Result<WatchStream, StoreError> {
         let doing = "watching the lease";
-        let mut watcher = self.link.client.watch_client();
-        let answer = self.within(doing, watcher.watch(key, Some(options))).await?;
+        let request = |client: Client| {
+            let (key, options) = (key.to_owned(), options.clone());
+            async move { client.watch_client().watch(key, Some(options)).await }
+        };
+        let answer = self.link.ask(self.deadline, doing, request).await?;
         answer.map_err(|error| store_error(self.label(), doing, error))
-    }
-
-    async fn within<T>(&self, doing: &str, request: impl Future<Output = T>) -> Result<T, StoreError> {
-        let limit = self.link.request_timeout;
-        tokio::time::timeout_at(self.deadline, request).await.map_err(|_| StoreError::Unreachable {
-            store: self.label().to_owned(),
-            message: format!("{doing}: no answer within {limit:?}"),
-        })
     }
 
     fn unless_gone<T>(&self, doing: &str, answer: Result<T, Error>) -> Result<OnLease<T>, StoreError> {

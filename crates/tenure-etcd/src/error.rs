@@ -51,7 +51,28 @@ pub(crate) fn store_error(store: &str, doing: &str, error: Error) -> StoreError 
         Error::TransportError(_) | Error::IoError(_) => {
             StoreError::Unreachable { store, message: format!("{doing}: {}", innermost(&error)) }
         }
+        Error::InvalidArgs(message) => StoreError::Refused { store, message: message.clone() },
         _ => StoreError::Failed { store, message: format!("{doing}: {error}"), source: None },
+    }
+}
+
+/// Whether the member that was asked is of no use just now.
+pub(crate) fn is_unreachable(error: &Error) -> bool {
+    match error {
+        Error::GRpcStatus(status) => {
+            matches!(status.code() as i32, code::CANCELLED | code::UNKNOWN | code::UNAVAILABLE)
+        }
+        Error::TransportError(_) | Error::IoError(_) | Error::Internal(_) => true,
+        _ => false,
+    }
+}
+
+/// Whether no connection was had for a request, so that it cannot have taken effect.
+pub(crate) fn was_never_sent(error: &Error) -> bool {
+    const NO_CONNECTION: [&str; 2] = ["tcp connect error", "dns error"];
+    match error {
+        Error::GRpcStatus(status) => NO_CONNECTION.iter().any(|words| status.message().contains(words)),
+        _ => false,
     }
 }
 

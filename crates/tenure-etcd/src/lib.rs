@@ -21,6 +21,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `options` | the URL, and what it may say |
+//! | `link` | the members of the cluster, and which of them is asked |
 //! | `call` | one call of the contract: its requests, and its deadline |
 //! | `keys`, `row` | which keys there are, and what their values say |
 //! | `look` | what the keys say at one revision |
@@ -32,6 +33,7 @@ mod acquire;
 mod call;
 mod error;
 mod keys;
+mod link;
 mod look;
 mod options;
 mod release;

@@ -109,6 +109,10 @@ impl EtcdOptions {
         notes
     }
 
+    pub(crate) fn hosts(&self) -> &[String] {
+        &self.hosts
+    }
+
     fn is_local(&self) -> bool {
         let local = |host: &String| {
             let name = host.rsplit_once(':').map_or(host.as_str(), |(name, _)| name);

@@ -11,8 +11,9 @@ use tenure_core::contract::{Capabilities, LeaseStore, Vacancy, Watch};
 use tenure_core::lease::{Acquire, Claim, Grant, LeaseName, LeaseRecord, Release, Renew, Renewal, Term};
 
 use crate::acquire::{Answer, acquire};
-use crate::call::{Call, Link};
+use crate::call::Call;
 use crate::keys::Keys;
+use crate::link::Link;
 use crate::look::Look;
 use crate::options::EtcdOptions;
 use crate::release::release;
@@ -37,12 +38,11 @@ impl EtcdStore {
         options.validate()?;
         let label = options.label();
         let connecting = thread::spawn(async move {
+            let (prefix, notes): (Arc<str>, _) = (options.prefix.as_str().into(), options.notes());
             let link = options.link().await?;
-            let prefix: Arc<str> = options.prefix.as_str().into();
             // Whoever may not read its keys is told so at the start, and not in the middle of the night.
             let mut call = Call::begin(&link);
             call.read(&[&format!("{prefix}birth")]).await?;
-            let notes = options.notes();
             Ok(Self { link, prefix, notes: notes.into(), epochs: Arc::default() })
         });
         joined(&label, connecting.await)

@@ -7,9 +7,10 @@ use tenure_core::StoreError;
 use tenure_core::contract::Watch;
 use tenure_core::lease::Term;
 
-use crate::call::{Call, Link};
+use crate::call::Call;
 use crate::error::store_error;
 use crate::keys::Keys;
+use crate::link::Link;
 use crate::look::Look;
 
 /// Waits for the grant with this term to be over. Dropping the future resets the stream, and etcd ends the watch.

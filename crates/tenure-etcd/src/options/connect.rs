@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use etcd_client::{Client, ConnectOptions};
+use etcd_client::{Client, ConnectOptions, Error};
 use tenure_core::StoreError;
 use tokio::net::TcpStream;
 
 use super::EtcdOptions;
-use crate::call::Link;
-use crate::error::store_error;
+use crate::link::Link;
 
 /// How often a connection is asked whether it lives. etcd throws clients out that ask more often than every 5 s.
 const PING_EVERY: Duration = Duration::from_secs(10);
@@ -16,11 +15,15 @@ const PING_EVERY: Duration = Duration::from_secs(10);
 const PING_WITHIN: Duration = Duration::from_secs(5);
 
 impl EtcdOptions {
-    /// Opens the connection; runs on the thread on which it shall live.
-    pub(crate) async fn link(&self) -> Result<Link, StoreError> {
-        self.knock().await?;
+    /// The way to the cluster, with a member that is there to begin with.
+    pub(crate) async fn link(self) -> Result<Link, StoreError> {
+        let first = self.knock().await?;
+        Ok(Link::new(self, first))
+    }
+
+    /// Opens the connection to one member; runs on the thread on which it shall live.
+    pub(crate) async fn open(&self, member: usize) -> Result<Client, Error> {
         let scheme = if self.tls { "https" } else { "http" };
-        let endpoints: Vec<String> = self.hosts.iter().map(|host| format!("{scheme}://{host}")).collect();
         let mut options = ConnectOptions::new()
             .with_connect_timeout(self.connect_timeout)
             .with_keep_alive(PING_EVERY, PING_WITHIN)
@@ -34,22 +37,15 @@ impl EtcdOptions {
             options = options.with_user(user, password);
         }
         options = self.with_tls(options)?;
-        let doing = "connecting";
-        let limit = self.connect_timeout;
-        let connecting = tokio::time::timeout(limit, Client::connect(endpoints, Some(options)));
-        let client = match connecting.await {
-            Ok(answer) => answer.map_err(|error| store_error(&self.label(), doing, error))?,
-            Err(_) => return Err(self.unreachable(format!("{doing}: no answer within {limit:?}"))),
-        };
-        Ok(Link { client, label: self.label().into(), request_timeout: self.request_timeout })
+        Client::connect([format!("{scheme}://{}", self.hosts[member])], Some(options)).await
     }
 
-    /// Sees whether anyone is there. The client itself tries for ever, and does not say what was wrong.
-    async fn knock(&self) -> Result<(), StoreError> {
+    /// Sees which member is there. The client itself tries for ever, and does not say what was wrong.
+    async fn knock(&self) -> Result<usize, StoreError> {
         let mut reasons = Vec::new();
-        for host in &self.hosts {
+        for (number, host) in self.hosts.iter().enumerate() {
             match tokio::time::timeout(self.connect_timeout, TcpStream::connect(host)).await {
-                Ok(Ok(_)) => return Ok(()),
+                Ok(Ok(_)) => return Ok(number),
                 Ok(Err(error)) => reasons.push(format!("{host}: {error}")),
                 Err(_) => reasons.push(format!("{host}: no answer within {:?}", self.connect_timeout)),
             }
@@ -62,20 +58,19 @@ impl EtcdOptions {
     }
 
     #[cfg(not(feature = "tls"))]
-    fn with_tls(&self, options: ConnectOptions) -> Result<ConnectOptions, StoreError> {
+    fn with_tls(&self, options: ConnectOptions) -> Result<ConnectOptions, Error> {
         Ok(options)
     }
 
     #[cfg(feature = "tls")]
-    fn with_tls(&self, options: ConnectOptions) -> Result<ConnectOptions, StoreError> {
+    fn with_tls(&self, options: ConnectOptions) -> Result<ConnectOptions, Error> {
         use etcd_client::{Certificate, Identity, TlsOptions};
         if !self.tls {
             return Ok(options);
         }
         let read = |path: &std::path::Path| {
-            std::fs::read(path).map_err(|error| StoreError::Refused {
-                store: self.label(),
-                message: format!("a file for TLS cannot be read: {}: {error}", path.display()),
+            std::fs::read(path).map_err(|error| {
+                Error::InvalidArgs(format!("a file for TLS cannot be read: {}: {error}", path.display()))
             })
         };
         let mut tls = TlsOptions::new();

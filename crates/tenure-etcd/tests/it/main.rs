@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 mod auth;
+mod cluster;
 mod leaks;
 mod lost_answers;
 mod node;
