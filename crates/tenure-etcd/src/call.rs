@@ -57,6 +57,11 @@ impl Call {
         Self { link: link.clone(), deadline: Instant::now() + link.request_timeout }
     }
 
+    /// With as much time as it takes to open a connection first.
+    pub(crate) fn opening(link: &Link, connect_timeout: Duration) -> Self {
+        Self { link: link.clone(), deadline: Instant::now() + connect_timeout + link.request_timeout }
+    }
+
     pub(crate) fn label(&self) -> &str {
         &self.link.label
     }

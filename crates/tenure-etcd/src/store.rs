@@ -39,9 +39,10 @@ impl EtcdStore {
         let label = options.label();
         let connecting = thread::spawn(async move {
             let (prefix, notes): (Arc<str>, _) = (options.prefix.as_str().into(), options.notes());
+            let connect_timeout = options.connect_timeout;
             let link = options.link().await?;
             // Whoever may not read its keys is told so at the start, and not in the middle of the night.
-            let mut call = Call::begin(&link);
+            let mut call = Call::opening(&link, connect_timeout);
             call.read(&[&format!("{prefix}birth")]).await?;
             Ok(Self { link, prefix, notes: notes.into(), epochs: Arc::default() })
         });

@@ -109,3 +109,23 @@ async fn s04_a_release_that_was_under_way_spares_the_next_term_of_the_same_node(
         assert!(is_held(&bob, &name).await);
     }
 }
+
+/// Someone deletes the key by hand while its holder renews, and another takes the lease. The etcd lease of the former holder
+/// still lives: only what the transaction compares keeps it from writing over its successor's key.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s03_a_renewal_does_not_write_over_the_key_of_a_successor() {
+    let Some(Scene { sandbox, proxy, ann, bob }) = scene().await else { return };
+    let old = takes(&ann, &claim("ann", "job", LONG)).await;
+    proxy.hold_request(3);
+    let renewing = tokio::spawn(async move { ann.renew(&old, &renewal(1)).await });
+    proxy.until_played(1).await;
+    sandbox.delete(&["held"], "job").await;
+    let next = claim("bob", "job", LONG);
+    let new = takes(&bob, &next).await;
+    let before = sandbox.held("job").await.expect("held");
+    proxy.let_go();
+    let taken = Loss::Taken { term: new.term, by: next.node.name };
+    assert_eq!(renewing.await.unwrap().unwrap(), Renew::Lost(taken));
+    let after = sandbox.held("job").await.expect("held");
+    assert_eq!((after.lease(), after.mod_revision()), (before.lease(), before.mod_revision()));
+}

@@ -64,3 +64,19 @@ async fn s12_a_holders_clock_decides_nothing() {
         assert!(error <= Duration::from_secs(2), "{:?} of {ttl:?}", holder.expires_in);
     }
 }
+
+/// The caller trusts a grant from the start of the attempt that was answered: a claim made again begins its ttl again.
+#[tokio::test]
+async fn s16_a_repeated_claim_lasts_its_ttl_from_the_repetition() {
+    let Some(sandbox) = Sandbox::new() else { return };
+    let (ann, bob) = (sandbox.store().await, sandbox.store().await);
+    let ours = claim("ann", "job", Duration::from_secs(3));
+    let first = takes(&ann, &ours).await;
+    // passes time: most of the ttl
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    assert_eq!(takes(&ann, &ours).await, first);
+    // passes time: beyond the end of the first ttl, and the time that etcd takes to notice it
+    tokio::time::sleep(Duration::from_millis(2000)).await;
+    let answer = bob.try_acquire(&claim("bob", "job", Duration::from_secs(3))).await.unwrap();
+    assert!(matches!(answer, Acquire::Held(_)), "{answer:?}");
+}

@@ -71,6 +71,24 @@ async fn a_watch_answers_at_once_or_when_its_patience_ends() {
     assert!(began.elapsed() >= patience);
 }
 
+/// What happens between the look and the beginning of the watch is not missed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_release_before_the_watch_has_begun_is_told() {
+    let Some(sandbox) = Sandbox::new() else { return };
+    let proxy = Proxy::before(sandbox.address()).await;
+    let mut slow = EtcdOptions::from_url(&format!("{}?request_timeout=60", proxy.url())).unwrap();
+    slow.prefix = sandbox.prefix.clone();
+    let (ann, bob) = (sandbox.store().await, EtcdStore::connect(slow).await.unwrap());
+    let grant = takes(&ann, &claim("ann", "job", LONG)).await;
+    proxy.hold_request(2);
+    let watching = watches(&bob, "job", grant.term);
+    proxy.until_played(1).await;
+    ann.release(&grant).await.unwrap();
+    takes(&ann, &claim("cay", "job", LONG)).await;
+    proxy.let_go();
+    assert_eq!(watching.await.unwrap().unwrap(), Watch::Fallen);
+}
+
 /// The revision from which the watch would begin was compacted away: an error, and no hang.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_watch_from_a_compacted_revision_is_an_error() {
