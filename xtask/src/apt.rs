@@ -31,6 +31,9 @@ const NEEDS: &[Need] = &[
         present: || find_program("mariadbd").is_some() && find_program("mariadb-install-db").is_some(),
     },
     Need { package: "mariadb-client-core", of: &["MariaDB"], present: || find_program("mariadb").is_some() },
+    Need { package: "etcd-server", of: &["etcd"], present: || find_program("etcd").is_some() },
+    // The client of etcd is generated when it is built.
+    Need { package: "protobuf-compiler", of: &[], present: || find_program("protoc").is_some() },
     // A user's own way to a SQLite file: the tests insert messages with it.
     Need { package: "sqlite3", of: &[], present: || find_program("sqlite3").is_some() },
     // MySQL is not here: no release of Debian that one would install has it. It is fetched by `mysql.rs`.
@@ -135,10 +138,10 @@ mod tests {
     #[test]
     fn a_given_server_needs_no_package() {
         let packages = |wanted: &[&str]| needed(wanted).map(|need| need.package).collect::<Vec<_>>();
-        assert_eq!(packages(&["MySQL"]), ["sqlite3"]);
+        assert_eq!(packages(&["MySQL"]), ["protobuf-compiler", "sqlite3"]);
         assert_eq!(
             packages(&["MariaDB"]),
-            ["openssl", "mariadb-server-core", "mariadb-client-core", "sqlite3"]
+            ["openssl", "mariadb-server-core", "mariadb-client-core", "protobuf-compiler", "sqlite3"]
         );
         assert!(packages(&["PgBouncer"]).contains(&"postgresql"), "it needs a private Postgres behind it");
     }

@@ -1,7 +1,7 @@
 //! The process that owns the servers.
 //!
 //! ```text
-//!   cargo xtask test ──stdin (held open)──▶ keeper ──▶ postgres (twice), pgbouncer, mariadb, mysql:
+//!   cargo xtask test ──stdin (held open)──▶ keeper ──▶ postgres (twice), pgbouncer, mariadb, mysql, etcd:
 //!        │  ◀──────stdout (what runs)──────   │        each started, held and stopped by a thread of its own
 //!        ▼ ends, panics, ctrl-c, SIGKILL      ▼ sees the end of its stdin: stops the servers, removes their files
 //! ```
@@ -16,6 +16,7 @@ use std::path::Path;
 use std::sync::{RwLock, mpsc};
 use std::thread;
 
+use crate::etcd::Etcd;
 use crate::innodb::Innodb;
 use crate::pgbouncer::PgBouncer;
 use crate::postgres::Postgres;
@@ -74,11 +75,12 @@ impl Report {
 type Start = fn(&Path, Durability) -> (Box<dyn Any>, Vec<Report>);
 
 /// The names of backends, and how to have them. All are started at the same time.
-const STARTS: [(&[&str], Start); 4] = [
+const STARTS: [(&[&str], Start); 5] = [
     (&["Postgres", "PgBouncer"], postgres_and_pgbouncer),
     (&["Postgres", "PgBouncer"], chaos_postgres),
     (&["MariaDB"], mariadb),
     (&["MySQL"], mysql),
+    (&["etcd"], etcd),
 ];
 
 /// Starts the servers that are named, reports, and holds them until standard input ends.
@@ -188,6 +190,17 @@ fn mysql(dir: &Path, durability: Durability) -> (Box<dyn Any>, Vec<Report>) {
     (Box::new(server), reports)
 }
 
+fn etcd(dir: &Path, durability: Durability) -> (Box<dyn Any>, Vec<Report>) {
+    let server = Account::of("etcd").and_then(|account| Etcd::start(dir, account, durability));
+    let reports = match &server {
+        Ok(server) => {
+            vec![running("etcd", &server.version), variable("TENURE_TEST_ETCD_URL", server.url())]
+        }
+        Err(reason) => vec![missing("etcd", reason)],
+    };
+    (Box::new(server), reports)
+}
+
 fn innodb_reports(name: &str, server: &Result<Innodb>) -> Vec<Report> {
     let variables = format!("TENURE_TEST_{}", name.to_uppercase());
     match server {
@@ -246,7 +259,7 @@ mod tests {
         assert_eq!(count(&[DURABLE]), 0);
         assert_eq!(count(&[DURABLE, "MySQL"]), 1);
         assert_eq!(count(&["PgBouncer"]), 2, "the pooler needs a Postgres of ours behind it");
-        assert_eq!(count(&["Postgres", "PgBouncer", "MariaDB", "MySQL"]), STARTS.len());
+        assert_eq!(count(&["Postgres", "PgBouncer", "MariaDB", "MySQL", "etcd"]), STARTS.len());
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod cache;
 mod cargo;
 mod certificate;
 mod commands;
+mod etcd;
 mod innodb;
 mod keeper;
 mod mariadb;
@@ -62,6 +63,7 @@ ENVIRONMENT
   TENURE_TEST_MYSQL_URL          use this MySQL instead of a private one
   TENURE_TEST_MYSQL_AUTH_URL     a user of it that needs its password
   TENURE_TEST_MYSQL_CA           as TENURE_TEST_MARIADB_CA, and TENURE_TEST_MYSQL_TLS_LOCALHOST too
+  TENURE_TEST_ETCD_URL           use this etcd instead of a private one; tests that restart a server need the program too
   TENURE_TEST_SQLSERVER_URL      use this SQL Server; without it nothing runs on one, also in CI: it cannot be had here
   RUST_TEST_THREADS              tests at a time (4 when not set: they are sensitive to time)
 

@@ -199,7 +199,8 @@ pub(crate) fn is_root() -> bool {
 /// Takes the variables by which a client would connect elsewhere out of a command's environment.
 pub(crate) fn without_client_variables(mut command: Command) -> Command {
     for (name, _) in std::env::vars_os() {
-        if ["PG", "MYSQL_", "MARIADB_"].iter().any(|start| name.to_string_lossy().starts_with(start)) {
+        if ["PG", "MYSQL_", "MARIADB_", "ETCD"].iter().any(|start| name.to_string_lossy().starts_with(start))
+        {
             command.env_remove(name);
         }
     }

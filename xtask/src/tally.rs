@@ -16,29 +16,32 @@ pub(crate) enum Ground {
     PgBouncer,
     MariaDb,
     MySql,
+    Etcd,
     SqlServer,
     /// Nothing outside the test itself.
     Other,
 }
 
 impl Ground {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Memory,
         Self::Sqlite,
         Self::Postgres,
         Self::PgBouncer,
         Self::MariaDb,
         Self::MySql,
+        Self::Etcd,
         Self::SqlServer,
         Self::Other,
     ];
 
     /// The words in the names of tests. Where a name has more than one, the earlier one here counts.
-    const WORDS: [(&'static str, Self); 6] = [
+    const WORDS: [(&'static str, Self); 7] = [
         ("postgres", Self::Postgres),
         ("mariadb", Self::MariaDb),
         ("mysql", Self::MySql),
         ("sqlserver", Self::SqlServer),
+        ("etcd", Self::Etcd),
         ("sqlite", Self::Sqlite),
         ("memory", Self::Memory),
     ];
@@ -51,6 +54,7 @@ impl Ground {
             Self::PgBouncer => "PgBouncer",
             Self::MariaDb => "MariaDB",
             Self::MySql => "MySQL",
+            Self::Etcd => "etcd",
             Self::SqlServer => "SQL Server",
             Self::Other => "no backend",
         }
@@ -65,6 +69,7 @@ impl Ground {
             "tenure-postgres" => Self::Postgres,
             "tenure-sqlite" => Self::Sqlite,
             "tenure-sqlserver" => Self::SqlServer,
+            "tenure-etcd" => Self::Etcd,
             // The name of an example in the docs is the path of its file, which has the name of the package.
             "tenure-mysql" if test.contains("/tenure-mysql/") => Self::Other,
             _ => Self::named(&test).unwrap_or(Self::Other),

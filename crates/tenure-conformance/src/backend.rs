@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tenure_core::contract::{LeaseAdmin, LeaseRegistry, LeaseStore, SessionLocks};
-use tenure_core::lease::{Fence, FenceCheck, LeaseName};
+use tenure_core::lease::{Fence, FenceCheck, LeaseName, Term};
 
 /// A backend under test. Each test makes its own value, but several may share one server: the suite uses fresh names.
 #[async_trait]
@@ -61,6 +61,12 @@ pub trait Backend: Send + Sync {
     /// The shortest ttl that this store can keep; cases that let a grant expire wait a little longer than this.
     fn short_ttl(&self) -> Duration {
         Duration::from_millis(300)
+    }
+
+    /// Whether this can be the first term of a lease. Where a store counts the terms of all leases in one row, as revisions
+    /// are counted, any can.
+    fn begins_with(&self, term: Term) -> bool {
+        term == Term::FIRST
     }
 
     /// What this backend must have: a case that finds it missing fails, where it would else be skipped.

@@ -70,6 +70,8 @@ pub use tenure_core::registry::Classifier;
 pub use tenure_core::subscription::{OnFailure, SubscriptionSettings};
 pub use tenure_core::{entity, event};
 
+#[cfg(feature = "etcd")]
+pub use tenure_etcd as etcd;
 #[cfg(feature = "mysql")]
 pub use tenure_mysql as mysql;
 #[cfg(feature = "postgres")]

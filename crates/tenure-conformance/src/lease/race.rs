@@ -24,7 +24,7 @@ pub async fn s10_of_many_racing_for_a_new_lease_one_is_granted(backend: &dyn Bac
     let racers = enter_many(backend).await;
     for _ in 0..ROUNDS {
         let winner = race(&racers, &fresh("race-new"), None).await;
-        assert_eq!(winner.term, Term::FIRST);
+        assert!(backend.begins_with(winner.term), "{}", winner.term);
     }
 }
 

@@ -7,6 +7,8 @@ mod bank;
 mod cluster;
 mod depot;
 mod entities;
+#[cfg(feature = "etcd")]
+mod etcd_failover;
 mod faulty;
 mod lease;
 mod locks;

@@ -71,7 +71,7 @@ impl Place {
     }
 }
 
-fn given(variable: &str) -> Option<String> {
+pub(crate) fn given(variable: &str) -> Option<String> {
     if let Some(url) = std::env::var(variable).ok().filter(|url| !url.is_empty()) {
         return Some(url);
     }
