@@ -12,6 +12,8 @@ use url::Url;
 use crate::error::described;
 use crate::names::{PREFIX_MAX, is_label};
 
+/// How much longer than a call a connection for calls may be silent before it counts as dead.
+const CALL_SILENCE: Duration = Duration::from_secs(1);
 /// How long a watch may be silent before its connection counts as dead. Watches end sooner by themselves.
 const WATCH_SILENCE: Duration = Duration::from_secs(30);
 
@@ -160,7 +162,7 @@ impl KubernetesOptions {
         }
     }
 
-    /// Two clients: for calls, whose connection is given up when it is silent for one timeout, and for watches.
+    /// Two clients: for calls, whose connection is given up soon after a call was, and for watches.
     pub(crate) fn clients(&self, config: Config) -> Result<(Client, Client), StoreError> {
         // The client takes the process's default, and has none where several are compiled in.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -176,7 +178,7 @@ impl KubernetesOptions {
             Client::try_from(config)
                 .or_else(|error| refuse(format!("no client can be made: {}", described(&error))))
         };
-        Ok((client(self.timeout)?, client(WATCH_SILENCE)?))
+        Ok((client(self.timeout + CALL_SILENCE)?, client(WATCH_SILENCE)?))
     }
 }
 

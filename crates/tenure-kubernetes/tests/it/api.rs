@@ -131,6 +131,7 @@ impl Api {
         state.version += 1;
         state.compacted = state.version;
         state.log.clear();
+        self.state.tell(&state);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
