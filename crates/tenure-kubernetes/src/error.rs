@@ -82,7 +82,9 @@ pub(crate) fn answered(store: String, namespace: &str, verb: Verb, status: &Stat
         code @ (400 | 405 | 413 | 422) => {
             StoreError::Refused { store, message: format!("`{verb}` was not accepted ({code}, {said})") }
         }
-        code => StoreError::Unreachable { store, message: format!("`{verb}` was answered with {code}: {said}") },
+        code => {
+            StoreError::Unreachable { store, message: format!("`{verb}` was answered with {code}: {said}") }
+        }
     }
 }
 

@@ -110,11 +110,30 @@ mod tests {
     #[test]
     fn every_name_becomes_one_that_kubernetes_takes_and_no_two_the_same() {
         let tricky = [
-            "a", "A", "ä", "a ", " a", "a.", ".a", "a..b", "a.b", "a/b", "a-b", "a_b", "-a", "a-", "--", "é", "e\u{301}",
-            "東京", "👩‍🚀", "'; drop", "a--b", "%61",
+            "a",
+            "A",
+            "ä",
+            "a ",
+            " a",
+            "a.",
+            ".a",
+            "a..b",
+            "a.b",
+            "a/b",
+            "a-b",
+            "a_b",
+            "-a",
+            "a-",
+            "--",
+            "é",
+            "e\u{301}",
+            "東京",
+            "👩‍🚀",
+            "'; drop",
+            "a--b",
+            "%61",
         ];
-        let long: Vec<String> =
-            ["x", "X", "é", "🚀"].iter().map(|c| c.repeat(200 / c.len())).collect();
+        let long: Vec<String> = ["x", "X", "é", "🚀"].iter().map(|c| c.repeat(200 / c.len())).collect();
         // A name that is another's object, hash and all.
         let forged = object("", "A");
         let all = tricky.iter().map(|name| (*name).to_owned()).chain(long).chain([forged]);

@@ -158,7 +158,12 @@ impl Object {
 }
 
 /// A new object for this claim.
-pub(crate) fn created(object: &str, claim: &Claim, transitions: i32, now: StoreTime) -> Result<Lease, String> {
+pub(crate) fn created(
+    object: &str,
+    claim: &Claim,
+    transitions: i32,
+    now: StoreTime,
+) -> Result<Lease, String> {
     let metadata = ObjectMeta { name: Some(object.to_owned()), ..ObjectMeta::default() };
     let mut lease = Lease { metadata, spec: None };
     fill(&mut lease, claim, transitions, now)?;
@@ -264,7 +269,8 @@ fn foreign(identity: &str) -> Result<Node, String> {
     while name.len() > NODE_NAME_MAX_BYTES {
         name.pop();
     }
-    let name = NodeName::new(name).or_else(|_| NodeName::new("unknown")).map_err(|error| error.to_string())?;
+    let name =
+        NodeName::new(name).or_else(|_| NodeName::new("unknown")).map_err(|error| error.to_string())?;
     Ok(Node { name, incarnation: Unique::from_u128(0), machine: String::new(), pid: 0 })
 }
 
@@ -286,7 +292,8 @@ fn micros(time: &MicroTime) -> StoreTime {
 
 fn time(at: StoreTime) -> Result<MicroTime, String> {
     let time = Timestamp::from_microsecond(at.as_micros());
-    time.map(MicroTime).map_err(|_| "cannot be stamped: this machine's clock stands outside of all calendars".into())
+    time.map(MicroTime)
+        .map_err(|_| "cannot be stamped: this machine's clock stands outside of all calendars".into())
 }
 
 #[cfg(test)]

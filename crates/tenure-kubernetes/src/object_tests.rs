@@ -119,8 +119,10 @@ fn an_object_of_another_client_has_a_holder_with_a_name() {
 
 #[test]
 fn what_another_holder_left_behind_is_cleared() {
-    let renewal =
-        Renewal { number: 3, presence: Some(Announced { session: claim().id, trust: Duration::from_millis(700) }) };
+    let renewal = Renewal {
+        number: 3,
+        presence: Some(Announced { session: claim().id, trust: Duration::from_millis(700) }),
+    };
     let announced = read(stored(read(held()).renewed(&renewal, claim().ttl, NOW).unwrap()));
     assert_eq!(announced.seen.entry.as_ref().unwrap().presence, renewal.presence);
     let next = Claim { kind: None, id: Unique::from_u128(12), ..claim() };

@@ -134,7 +134,9 @@ impl KubernetesOptions {
     pub(crate) async fn config(&self) -> Result<Config, StoreError> {
         self.validate()?;
         if let Some(server) = &self.server {
-            let Ok(address) = server.parse() else { return refuse("server in the Kubernetes URL is no address") };
+            let Ok(address) = server.parse() else {
+                return refuse("server in the Kubernetes URL is no address");
+            };
             return Ok(Config::new(address));
         }
         let asked_for = self.kubeconfig.is_some() || self.context.is_some();

@@ -67,7 +67,8 @@ impl KubernetesStore {
             None => config.default_namespace.trim().to_owned(),
         };
         if !is_label(&namespace) {
-            let message = "the context or the service account names no namespace; put one into the URL".into();
+            let message =
+                "the context or the service account names no namespace; put one into the URL".into();
             return Err(StoreError::Refused { store: BACKEND.into(), message });
         }
         let (calls, watches) = options.clients(config)?;
@@ -248,8 +249,7 @@ impl LeaseStore for KubernetesStore {
                 None => this.look(&grant.name, until).await?,
             };
             let (object, left) = found.as_ref().map_or((None, Duration::ZERO), |(o, left)| (Some(o), *left));
-            let decided =
-                decide::renew(object.map(|o| &o.seen), left, granted_in.as_deref(), grant, renewal);
+            let decided = decide::renew(object.map(|o| &o.seen), left, granted_in.as_deref(), grant, renewal);
             match (decided, object) {
                 (Renewed::Write, Some(object)) => {
                     let lease = object.renewed(renewal, grant.ttl, wall());

@@ -38,7 +38,8 @@ impl Vacancy for KubernetesStore {
             }
             let heed = listener(Arc::clone(&self.shared), name.clone(), term);
             let object = self.shared.object_name(name);
-            let heard = self.shared.requests.watch(&object, &seen.version, left.min(STREAM_MAX), heed).await?;
+            let heard =
+                self.shared.requests.watch(&object, &seen.version, left.min(STREAM_MAX), heed).await?;
             if heard.unwrap_or_default() == Heard::Over {
                 return Ok(Watch::Fallen);
             }

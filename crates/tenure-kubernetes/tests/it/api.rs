@@ -189,7 +189,11 @@ impl State {
             return status(422, "Invalid", &wrong);
         }
         if self.objects.contains_key(&key) {
-            return status(409, "AlreadyExists", &format!("leases.coordination.k8s.io {name:?} already exists"));
+            return status(
+                409,
+                "AlreadyExists",
+                &format!("leases.coordination.k8s.io {name:?} already exists"),
+            );
         }
         if !object["metadata"]["resourceVersion"].is_null() {
             return status(400, "BadRequest", "resourceVersion should not be set on objects to be created");
@@ -217,7 +221,11 @@ impl State {
         if given["resourceVersion"] != found["metadata"]["resourceVersion"]
             || (!given["uid"].is_null() && given["uid"] != found["metadata"]["uid"])
         {
-            return status(409, "Conflict", "the object has been modified; please apply your changes to the latest");
+            return status(
+                409,
+                "Conflict",
+                "the object has been modified; please apply your changes to the latest",
+            );
         }
         (200, self.put(key, object, "MODIFIED"))
     }
@@ -328,8 +336,11 @@ async fn answer(shared: &Arc<Shared>, request: Request<Incoming>) -> Response<Bo
                 let of = state.objects.iter().filter(|(key, _)| key.0 == namespace).map(|(_, o)| o.clone());
                 let items: Vec<Value> = of.collect();
                 let version = state.version.to_string();
-                (200, json!({"kind": "LeaseList", "apiVersion": "coordination.k8s.io/v1", "items": items,
-                             "metadata": {"resourceVersion": version}}))
+                (
+                    200,
+                    json!({"kind": "LeaseList", "apiVersion": "coordination.k8s.io/v1", "items": items,
+                             "metadata": {"resourceVersion": version}}),
+                )
             }
         };
         shared.tell(&state);
@@ -381,7 +392,9 @@ fn pair(text: &str) -> Option<(String, String)> {
 fn shown((code, value): Answer) -> Response<Body> {
     let mut response = Response::new(Full::new(Bytes::from(value.to_string())).boxed());
     *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    response.headers_mut().insert("content-type", hyper::header::HeaderValue::from_static("application/json"));
+    response
+        .headers_mut()
+        .insert("content-type", hyper::header::HeaderValue::from_static("application/json"));
     response
 }
 

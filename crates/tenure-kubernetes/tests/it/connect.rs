@@ -52,8 +52,12 @@ async fn what_is_missing_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = kubeconfig(folder.path(), "http://127.0.0.1:1");
     let none = open("kubernetes://a?kubeconfig=/no/such/file").await.expect_err("no file");
-    assert!(matches!(none, StoreError::Refused { .. }) && none.to_string().contains("/no/such/file"), "{none}");
-    let other = open(&format!("kubernetes://a?kubeconfig={path}&context=three")).await.expect_err("no context");
+    assert!(
+        matches!(none, StoreError::Refused { .. }) && none.to_string().contains("/no/such/file"),
+        "{none}"
+    );
+    let other =
+        open(&format!("kubernetes://a?kubeconfig={path}&context=three")).await.expect_err("no context");
     assert!(other.to_string().contains("three") && !other.to_string().contains(TOKEN), "{other}");
 }
 

@@ -74,7 +74,10 @@ async fn kubectl_shows_a_sensible_lease() {
     assert_eq!(bed.spec(&name, "leaseTransitions"), json!(0));
     assert_eq!(bed.spec(&name, "leaseDurationSeconds"), json!(6));
     let acquired = bed.spec(&name, "acquireTime");
-    assert!(acquired.as_str().is_some_and(|time| time.starts_with("20") && time.ends_with('Z')), "{acquired}");
+    assert!(
+        acquired.as_str().is_some_and(|time| time.starts_with("20") && time.ends_with('Z')),
+        "{acquired}"
+    );
     assert_eq!(bed.spec(&name, "renewTime"), acquired);
     ann.renews(&grant, 1).await;
     assert_eq!(bed.spec(&name, "acquireTime"), acquired, "a renewal is no new beginning");

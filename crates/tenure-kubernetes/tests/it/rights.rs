@@ -27,7 +27,9 @@ async fn a_missing_right_names_the_verb_and_the_rule() {
     for (verb, error) in errors {
         let said = error.to_string();
         assert!(matches!(error, StoreError::Refused { .. }) && !error.is_transient(), "{said}");
-        for part in [&format!("`{verb}`"), "403", "namespace shop", "coordination.k8s.io", "leases", "rbac.yaml"] {
+        for part in
+            [&format!("`{verb}`"), "403", "namespace shop", "coordination.k8s.io", "leases", "rbac.yaml"]
+        {
             assert!(said.contains(part), "{part:?} is missing in: {said}");
         }
     }
@@ -39,5 +41,8 @@ async fn an_unknown_caller_is_told_to_renew_its_credentials() {
     let ann = bed.node("ann").await;
     bed.api.fault("get", [Fault::Fail(401)]);
     let error = ann.store.observe(&lease("who")).await.expect_err("unauthorised");
-    assert!(matches!(error, StoreError::Refused { .. }) && error.to_string().contains("kubeconfig"), "{error}");
+    assert!(
+        matches!(error, StoreError::Refused { .. }) && error.to_string().contains("kubeconfig"),
+        "{error}"
+    );
 }
