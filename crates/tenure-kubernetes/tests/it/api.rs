@@ -317,6 +317,7 @@ async fn answer(shared: &Arc<Shared>, request: Request<Incoming>) -> Response<Bo
     let fault = shared.lock().begin(verb);
     match fault {
         Some(Fault::Fail(code)) => return shown(status(code, "Asked", "as the test asked")),
+        // passes time: the test asked for a slow server.
         Some(Fault::Slow(span)) => tokio::time::sleep(span).await,
         _ => {}
     }
@@ -347,6 +348,7 @@ async fn answer(shared: &Arc<Shared>, request: Request<Incoming>) -> Response<Bo
         answer
     };
     match fault {
+        // passes time: the test asked for a late answer.
         Some(Fault::Late(span)) => tokio::time::sleep(span).await,
         Some(Fault::Lose) => return shown(status(504, "Timeout", "the answer was lost, as the test asked")),
         _ => {}
@@ -441,6 +443,7 @@ impl Watcher {
             }
             tokio::select! {
                 changed = self.changed.changed() => changed.ok()?,
+                // passes time: a stream ends after timeoutSeconds, as the API's does.
                 () = tokio::time::sleep_until(self.end) => return None,
             }
         }
