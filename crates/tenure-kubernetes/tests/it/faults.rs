@@ -14,7 +14,9 @@ const QUICK: Duration = Duration::from_millis(300);
 
 /// Asks until the server has served so many requests with this verb.
 async fn served(bed: &Bed, verb: &str, count: u64) {
+    let began = Instant::now();
     while bed.api.served(verb) < count {
+        assert!(began.elapsed() < Duration::from_secs(20), "there are not {count} requests to {verb}");
         tokio::task::yield_now().await;
     }
 }
