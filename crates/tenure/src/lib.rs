@@ -36,6 +36,7 @@ mod entities;
 mod error;
 mod events;
 mod exclusive;
+mod fenced;
 mod heart;
 mod hub;
 mod lease;
@@ -88,6 +89,7 @@ pub use entities::{Aggregates, Dispatcher, Entities, Processes, Reply, TellError
 pub use error::LeaseError;
 pub use events::Events;
 pub use exclusive::run_exclusively;
+pub use fenced::FencedLeases;
 pub use lease::{Acquired, Lease, Leases, OnLost, TrustWatch};
 pub use locks::LeaseLocks;
 pub use mandate::{InAir, Left, Mandate};

@@ -8,6 +8,8 @@ mod cluster;
 mod depot;
 mod entities;
 mod faulty;
+mod fenced;
+mod fenced_suite;
 mod lease;
 mod locks;
 mod mandate;
