@@ -176,7 +176,8 @@ impl Shared {
                     store: entry.backend.clone(),
                     message: format!(
                         "lease {name} was granted by {place}, but is held in the protected database itself, by a process \
-                         that does not take it from {place}; give all of them the same --lease"
+                         that does not take it from {place}; give all of them the same --lease. If --lease names the \
+                         database itself by another URL, leave it out"
                     ),
                 })
             }
