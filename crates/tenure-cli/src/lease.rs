@@ -60,6 +60,9 @@ struct Row {
     pid: u32,
     kind: Option<String>,
     backend: String,
+    /// What it was granted as, where this database only records it.
+    origin_epoch: Option<String>,
+    origin_term: Option<u64>,
     acquired_at: String,
     renewed_at: String,
     expires_at: String,
@@ -80,6 +83,8 @@ impl Row {
             pid: record.node.pid,
             kind: record.kind.clone(),
             backend: record.backend.clone(),
+            origin_epoch: record.origin.as_ref().and_then(|origin| origin.epoch.clone()),
+            origin_term: record.origin.as_ref().map(|origin| origin.term.get()),
             acquired_at: record.acquired_at.to_string(),
             renewed_at: record.renewed_at.to_string(),
             expires_at: record.expires_at.to_string(),
@@ -109,10 +114,13 @@ async fn list(admin: &dyn LeaseAdmin, limit: u32, json: bool) -> Result<ExitCode
         output::line("no leases yet");
         return Ok(ExitCode::SUCCESS);
     }
-    let mut table =
-        Table::new(&["NAME", "TERM", "STATE", "NODE", "MACHINE/PID", "KIND", "ACQUIRED", "RENEWED"]);
+    // Most databases grant all their leases themselves, and need no column to say so.
+    let foreign = records.iter().any(|record| record.origin.is_some());
+    let mut columns = vec!["NAME", "TERM", "STATE", "NODE", "MACHINE/PID", "KIND", "ACQUIRED", "RENEWED"];
+    columns.extend(foreign.then_some("GRANTED BY"));
+    let mut table = Table::new(&columns);
     for (row, record) in rows.iter().zip(&records) {
-        table.row(vec![
+        let mut cells = vec![
             row.name.clone(),
             row.term.to_string(),
             row.state.to_owned(),
@@ -122,7 +130,12 @@ async fn list(admin: &dyn LeaseAdmin, limit: u32, json: bool) -> Result<ExitCode
             ago(record.acquired_at, now),
             // A daemon's lease is not renewed: it lasts as long as its node's.
             if record.backend == "cluster" { "-".to_owned() } else { ago(record.renewed_at, now) },
-        ]);
+        ];
+        if foreign {
+            let granted = record.origin.as_ref().map(|origin| format!("{} as {origin}", record.backend));
+            cells.push(granted.unwrap_or_else(|| "this database".to_owned()));
+        }
+        table.row(cells);
     }
     table.print();
     Ok(ExitCode::SUCCESS)

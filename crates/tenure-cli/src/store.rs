@@ -1,7 +1,10 @@
 //! Opening the store that the command line names.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tenure::core::contract::LeaseStore;
 use tenure::core::naming::{Identifier, Naming};
 use tenure::{Database, OpenOptions};
 
@@ -78,9 +81,45 @@ pub(crate) async fn open_patiently(
     migrate: bool,
     patience: Duration,
 ) -> Result<Database, Failure> {
+    patiently(patience, || open_to_work(global, url, migrate)).await
+}
+
+/// Opens the place that grants leases, which may be a database and may be something else; one that is away is waited for.
+pub(crate) async fn open_lease_place(
+    global: &Global,
+    url: &str,
+    migrate: bool,
+    patience: Duration,
+) -> Result<Arc<dyn LeaseStore>, Failure> {
+    if !tenure::grants_leases_only(url) {
+        return Ok(open_patiently(global, url, migrate, patience).await?.leases());
+    }
+    let options = OpenOptions { naming: naming(global)?, ..OpenOptions::default() };
+    patiently(patience, || async { Ok(tenure::open_leases(url, options.clone()).await?) }).await
+}
+
+/// Whether two URLs name the same store, as far as that can be seen.
+pub(crate) fn is_same(one: &str, other: &str) -> bool {
+    let file = |url: &str| {
+        let path = tenure::sqlite::SqliteOptions::from_url(url).ok()?.path;
+        // A file that is not there yet has a directory.
+        let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+        let directory = directory.unwrap_or(Path::new(".")).canonicalize().ok()?;
+        let path = directory.join(path.file_name()?);
+        Some(path.canonicalize().unwrap_or(path))
+    };
+    let is_file = |url: &str| url.starts_with("sqlite:");
+    one == other || is_file(one) && is_file(other) && file(one).is_some_and(|it| file(other) == Some(it))
+}
+
+/// Opens something; what is away is waited for.
+async fn patiently<T, F: Future<Output = Result<T, Failure>>>(
+    patience: Duration,
+    open: impl Fn() -> F,
+) -> Result<T, Failure> {
     let (began, mut told) = (Instant::now(), false);
     loop {
-        match open_to_work(global, url, migrate).await {
+        match open().await {
             Err(Failure::Away(reason)) if began.elapsed() < patience => {
                 if !std::mem::replace(&mut told, true) {
                     output::note(format_args!("{reason}; waiting for it"));

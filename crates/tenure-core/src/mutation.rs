@@ -79,11 +79,13 @@ pub enum Rule {
     StopBeforeStart,
     /// A node that is out of office stops its daemons; off: it lets them run.
     StopOutOfOffice,
+    /// A holding that was granted elsewhere is recorded only if it is later than the recorded one; off: whichever comes last.
+    OriginRises,
 }
 
 impl Rule {
     /// Every rule there is.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 37] = [
         Self::TrustFromStart,
         Self::Fence,
         Self::StoreClock,
@@ -120,6 +122,7 @@ impl Rule {
         Self::StartAcknowledged,
         Self::StopBeforeStart,
         Self::StopOutOfOffice,
+        Self::OriginRises,
     ];
 }
 

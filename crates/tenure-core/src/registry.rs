@@ -6,8 +6,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::id::{Node, Unique};
-use crate::lease::{LeaseName, Term};
+use serde::Serialize;
+
+use crate::id::{Node, NodeName, Unique};
+use crate::lease::{LeaseName, Loss, Term};
 
 type Classify = dyn Fn(&str) -> Option<String> + Send + Sync;
 
@@ -73,15 +75,64 @@ pub struct Entry {
     pub backend: String,
     /// What kind of work it guards.
     pub kind: Option<String>,
+    /// What the place that granted it counted; `None` where it counts nothing, as a session lock.
+    pub origin: Option<Origin>,
+}
+
+/// The number of a grant where it was made, which is not the store that it protects.
+///
+/// Numbers of one epoch can be compared: a holder that comes late has a lower one than the holder that is written down.
+/// Numbers of different epochs say nothing of each other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Origin {
+    /// What the number is counted from: see [`LeaseStore::epoch`](crate::contract::LeaseStore::epoch).
+    pub epoch: Option<String>,
+    /// The number.
+    pub term: Term,
+}
+
+/// `7`, or `7 of 3f2c…`.
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.epoch {
+            None => fmt::Display::fmt(&self.term, f),
+            Some(epoch) => write!(f, "{} of {epoch}", self.term),
+        }
+    }
 }
 
 /// What the registry made of a recorded entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Recorded {
     /// Written, under this term of the recording store.
     At(Term),
+    /// Written, under this term of the recording store, although it cannot be told whether the holding is later than the
+    /// one before: whoever granted it counts from elsewhere now.
+    Anew {
+        /// The term.
+        term: Term,
+        /// What the holding before was granted as.
+        before: Origin,
+    },
+    /// A later holding of the same epoch is written down, or was: this one came late, or whoever granted it has gone back.
+    /// Nothing was written.
+    Behind {
+        /// What the later holding was granted as.
+        recorded: Origin,
+        /// Whose it is, or was.
+        by: NodeName,
+    },
     /// The name is held as a lease of this store itself; nothing was written.
     NameTaken,
+}
+
+/// What the registry knows of a recorded holding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Touched {
+    /// It is the one that is written down, and counts as living.
+    Living,
+    /// It is over as far as this store is concerned: its fence is refused from now on.
+    Over(Loss),
 }
 
 #[cfg(test)]

@@ -4,4 +4,4 @@ TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', l.renewed_at) AS renewed_us,
 TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', l.expires_at) AS expires_us,
 TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', l.released_at) AS released_us,
 TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', l.revoked_at) AS revoked_us,
-l.presence, l.presence_trust_ms
+l.presence, l.presence_trust_ms, l.origin_epoch, l.origin_term

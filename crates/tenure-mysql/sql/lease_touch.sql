@@ -3,4 +3,4 @@
 UPDATE {leases}
 SET renewed_at = UTC_TIMESTAMP(6),
     expires_at = UTC_TIMESTAMP(6) + INTERVAL $4 MICROSECOND
-WHERE name = $1 AND term = $2 AND claim = $3 AND released_at IS NULL
+WHERE name = $1 AND term = $2 AND claim = $3 AND released_at IS NULL AND revoked_at IS NULL

@@ -39,6 +39,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         tables: &["cluster", "nodes", "assignments"],
         sql: include_str!("../sql/migrations/0005_cluster.sql"),
     },
+    Migration {
+        version: 6,
+        description: "what leases of other places were granted as",
+        tables: &[],
+        sql: include_str!("../sql/migrations/0006_origins.sql"),
+    },
 ];
 
 /// What a server is asked first.

@@ -12,6 +12,7 @@ WITH locked AS (
     RETURNING l.*
 )
 INSERT INTO {lease_history} (name, term, cause, node, incarnation, machine, pid, at)
-SELECT name, term, 'released', node, incarnation, machine, pid, released_at
+SELECT name, term, CASE WHEN revoked_at IS NULL THEN 'released' ELSE 'resigned' END,
+       node, incarnation, machine, pid, released_at
 FROM ended
 RETURNING term

@@ -3,7 +3,7 @@
 -- $1 what this store calls itself, $2 limit
 WITH forgotten AS (
     SELECT name FROM {leases}
-    WHERE backend <> $1 AND released_at IS NULL AND expires_at <= clock_timestamp()
+    WHERE (backend <> $1 OR origin_term IS NOT NULL) AND released_at IS NULL AND expires_at <= clock_timestamp()
     ORDER BY name
     LIMIT $2
     FOR UPDATE SKIP LOCKED

@@ -3,5 +3,5 @@
 UPDATE {leases}
 SET renewed_at = clock_timestamp(),
     expires_at = clock_timestamp() + $4 * interval '1 microsecond'
-WHERE name = $1 AND term = $2 AND claim = $3 AND released_at IS NULL
+WHERE name = $1 AND term = $2 AND claim = $3 AND released_at IS NULL AND revoked_at IS NULL
 RETURNING term

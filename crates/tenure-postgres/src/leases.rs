@@ -114,7 +114,10 @@ impl Shared {
     }
 
     /// The same without waiting for a turn: only as part of a renewal.
-    async fn lease_at_once(&self, name: &LeaseName) -> Result<(Option<LeaseRecord>, StoreTime), StoreError> {
+    pub(crate) async fn lease_at_once(
+        &self,
+        name: &LeaseName,
+    ) -> Result<(Option<LeaseRecord>, StoreTime), StoreError> {
         let params: Params<'_> = &[(&name.as_str(), Type::TEXT)];
         let rows = self.read_at_once(&self.statements.lease_read, params).await?;
         let row = rows.first().ok_or_else(|| unreachable(&self.label, "the server did not tell the time"))?;

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::{LeaseRegistry, Schema};
 use tenure_core::lease::{Term, decide};
-use tenure_core::registry::{Entry, Recorded};
+use tenure_core::registry::{Entry, Recorded, Touched};
 use tenure_sql::limits::SWEEP_BATCH;
 use tenure_sql::micros;
 use tokio_postgres::types::Type;
@@ -33,7 +33,7 @@ impl LeaseRegistry for PostgresStore {
         }
     }
 
-    async fn touch(&self, entry: &Entry, term: Term, stale_after: Duration) -> Result<bool, StoreError> {
+    async fn touch(&self, entry: &Entry, term: Term, stale_after: Duration) -> Result<Touched, StoreError> {
         let touched = self
             .shared
             .write_at_once(
@@ -46,7 +46,18 @@ impl LeaseRegistry for PostgresStore {
                 ],
             )
             .await?;
-        Ok(!touched.is_empty())
+        if !touched.is_empty() {
+            return Ok(Touched::Living);
+        }
+        let (record, now) = self.shared.lease_at_once(&entry.name).await?;
+        match decide::touch(record.as_ref(), entry, term, stale_after, now).outcome {
+            Touched::Living => Err(StoreError::Failed {
+                store: self.shared.label.clone(),
+                message: "the row changed while it was touched".into(),
+                source: None,
+            }),
+            over => Ok(over),
+        }
     }
 
     async fn stamp_released(&self, entry: &Entry, term: Term) -> Result<bool, StoreError> {

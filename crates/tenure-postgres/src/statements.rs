@@ -23,7 +23,7 @@ pub(crate) struct Migration {
 }
 
 /// Every migration, in order.
-pub(crate) const MIGRATIONS: [Migration; 5] = [
+pub(crate) const MIGRATIONS: [Migration; 6] = [
     Migration {
         version: 1,
         description: "leases, their history, audit",
@@ -53,6 +53,12 @@ pub(crate) const MIGRATIONS: [Migration; 5] = [
         description: "nodes and daemons",
         tables: &["cluster", "nodes", "assignments"],
         sql: include_str!("../sql/migrations/0005_cluster.sql"),
+    },
+    Migration {
+        version: 6,
+        description: "what leases of other places were granted as",
+        tables: &[],
+        sql: include_str!("../sql/migrations/0006_origins.sql"),
     },
 ];
 
@@ -87,7 +93,8 @@ pub(crate) const ROLLBACK: &str = "ROLLBACK";
 
 /// All columns of a lease's row `l`, as plain texts and numbers, so that any driver can read them.
 pub(crate) const COLUMNS: &str = "l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, \
-     l.backend, l.presence, l.presence_trust_ms::bigint AS presence_trust_ms, \
+     l.backend, l.presence, l.presence_trust_ms::bigint AS presence_trust_ms, l.origin_epoch, \
+     l.origin_term, \
      (extract(epoch FROM l.acquired_at) * 1000000)::bigint AS acquired_us, \
      (extract(epoch FROM l.renewed_at) * 1000000)::bigint AS renewed_us, \
      (extract(epoch FROM l.expires_at) * 1000000)::bigint AS expires_us, \

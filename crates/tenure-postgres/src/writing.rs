@@ -70,6 +70,8 @@ pub(crate) fn write_lease<'a>(client: &'a Client, sql: &'a str, record: &'a Leas
             (&record.revoked_at.map(moment), Type::TIMESTAMPTZ),
             (&record.presence.as_ref().map(|presence| presence.session.to_string()), Type::TEXT),
             (&record.presence.as_ref().map(|presence| trust_millis(presence.trust)), Type::INT4),
+            (&record.origin.as_ref().and_then(|origin| origin.epoch.as_deref()), Type::TEXT),
+            (&record.origin.as_ref().map(|origin| origin.term.as_column()), Type::INT8),
         ];
         client.execute_typed(sql, params).await.map(|_| Vec::new())
     })

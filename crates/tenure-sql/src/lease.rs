@@ -265,7 +265,7 @@ fn fence_values(record: &LeaseRecord) -> Vec<Value> {
 /// A row of `lease_write`.
 fn lease_values(record: &LeaseRecord) -> Vec<Value> {
     let node = &record.node;
-    let presence = record.presence.as_ref();
+    let (presence, origin) = (record.presence.as_ref(), record.origin.as_ref());
     vec![
         record.name.as_str().into(),
         record.term.as_column().into(),
@@ -284,6 +284,8 @@ fn lease_values(record: &LeaseRecord) -> Vec<Value> {
         record.revoked_at.into(),
         presence.map(|presence| presence.session.to_string()).into(),
         presence.map(|presence| trust_millis(presence.trust)).into(),
+        origin.and_then(|origin| origin.epoch.as_deref()).into(),
+        origin.map(|origin| origin.term.as_column()).into(),
     ]
 }
 

@@ -7,7 +7,7 @@ use tenure_core::StoreError;
 use tenure_core::contract::{LeaseRegistry, Schema};
 use tenure_core::lease::decide::Decision;
 use tenure_core::lease::{Term, decide};
-use tenure_core::registry::{Entry, Recorded};
+use tenure_core::registry::{Entry, Recorded, Touched};
 
 use crate::driver::Turn;
 use crate::lease::Locked;
@@ -30,7 +30,7 @@ impl LeaseRegistry for SqlStore {
         self.shared.change(Turn::Work, &entry.name, None, change, |_| None).await
     }
 
-    async fn touch(&self, entry: &Entry, term: Term, stale_after: Duration) -> Result<bool, StoreError> {
+    async fn touch(&self, entry: &Entry, term: Term, stale_after: Duration) -> Result<Touched, StoreError> {
         let params = vec![
             entry.name.as_str().into(),
             term.as_column().into(),
@@ -38,7 +38,18 @@ impl LeaseRegistry for SqlStore {
             micros(stale_after).into(),
         ];
         let touched = self.shared.run(Turn::Heartbeat, &self.shared.statements.lease_touch, params).await?;
-        Ok(touched.changed > 0)
+        if touched.changed > 0 {
+            return Ok(Touched::Living);
+        }
+        let (record, now) = self.shared.lease(Turn::Heartbeat, &entry.name).await?;
+        match decide::touch(record.as_ref(), entry, term, stale_after, now).outcome {
+            Touched::Living => Err(StoreError::Failed {
+                store: self.shared.label().to_owned(),
+                message: "the row changed while it was touched".into(),
+                source: None,
+            }),
+            over => Ok(over),
+        }
     }
 
     async fn stamp_released(&self, entry: &Entry, term: Term) -> Result<bool, StoreError> {

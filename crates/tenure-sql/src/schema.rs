@@ -216,7 +216,11 @@ impl Shared {
         }
         for migration in self.migrations.iter().filter(|migration| migration.version > from) {
             for statement in statements(migration, &self.naming, self.quotes) {
-                session.run(&Call::new(&statement, [])).await?;
+                match session.run(&Call::new(&statement, [])).await {
+                    // Broken off before it was noted, or done by another node where no lock could be had.
+                    Err(fault) if fault.kind == FaultKind::Duplicate => {}
+                    made => drop(made?),
+                }
             }
             let note = vec![migration.version.into(), migration.description.into()];
             match session.run(&Call::new(&self.statements.schema_write, note)).await {

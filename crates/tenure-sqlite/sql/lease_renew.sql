@@ -1,27 +1,29 @@
--- A renewal that was decided about a remembered row (?1 to ?19): takes effect only where the row is still that one, to the
--- last column, and where the lock was had soon after the clocks were read (?39 to ?40, in milliseconds since 1970).
+-- A renewal that was decided about a remembered row (?1 to ?21): takes effect only where the row is still that one, to the
+-- last column, and where the lock was had soon after the clocks were read (?43 to ?44, in milliseconds since 1970).
 -- Answers with the database's version, as data_version.sql does.
 update {leases} set
-    term = ?21,
-    node = ?22,
-    incarnation = ?23,
-    claim = ?24,
-    renewals = ?25,
-    machine = ?26,
-    pid = ?27,
-    kind = ?28,
-    backend = ?29,
-    acquired_at = ?30,
-    renewed_at = ?31,
-    expires_at = ?32,
-    released_at = ?33,
-    revoked_at = ?34,
-    presence = ?35,
-    presence_trust_ms = ?36,
-    clock_boot = ?37,
-    clock_us = ?38
+    term = ?23,
+    node = ?24,
+    incarnation = ?25,
+    claim = ?26,
+    renewals = ?27,
+    machine = ?28,
+    pid = ?29,
+    kind = ?30,
+    backend = ?31,
+    acquired_at = ?32,
+    renewed_at = ?33,
+    expires_at = ?34,
+    released_at = ?35,
+    revoked_at = ?36,
+    presence = ?37,
+    presence_trust_ms = ?38,
+    clock_boot = ?39,
+    clock_us = ?40,
+    origin_epoch = ?41,
+    origin_term = ?42
 where name = ?1
-  and name = ?20
+  and name = ?22
   and term is ?2
   and node is ?3
   and incarnation is ?4
@@ -40,5 +42,7 @@ where name = ?1
   and presence_trust_ms is ?17
   and clock_boot is ?18
   and clock_us is ?19
-  and (julianday('now') - 2440587.5) * 86400000.0 between ?39 and ?40
+  and origin_epoch is ?20
+  and origin_term is ?21
+  and (julianday('now') - 2440587.5) * 86400000.0 between ?43 and ?44
 returning (select data_version from pragma_data_version)

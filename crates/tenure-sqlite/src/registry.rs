@@ -7,7 +7,7 @@ use rusqlite::params;
 use tenure_core::StoreError;
 use tenure_core::contract::{LeaseRegistry, Schema};
 use tenure_core::lease::{Term, decide};
-use tenure_core::registry::{Entry, Recorded};
+use tenure_core::registry::{Entry, Recorded, Touched};
 
 use crate::error::Fault;
 use crate::rows::{LeaseRow, Plain};
@@ -36,7 +36,7 @@ impl LeaseRegistry for SqliteStore {
         .await
     }
 
-    async fn touch(&self, entry: &Entry, term: Term, stale_after: Duration) -> Result<bool, StoreError> {
+    async fn touch(&self, entry: &Entry, term: Term, stale_after: Duration) -> Result<Touched, StoreError> {
         let entry = entry.clone();
         self.run(move |database| {
             database.write(|writing| {

@@ -186,11 +186,11 @@ impl LeaseRow {
     }
 
     /// The values of `lease_write.sql`.
-    pub(crate) fn values(&self) -> Result<[Value; 19], Fault> {
+    pub(crate) fn values(&self) -> Result<[Value; 21], Fault> {
         let Self { record, steady } = self;
         let renewals =
             i64::try_from(record.renewals).map_err(|_| Fault::Failed("renewals have run out".into()))?;
-        let presence = record.presence.as_ref();
+        let (presence, origin) = (record.presence.as_ref(), record.origin.as_ref());
         Ok([
             text(&record.name),
             record.term.as_column().into(),
@@ -211,6 +211,8 @@ impl LeaseRow {
             presence.map(|announced| trust_millis(announced.trust)).into(),
             steady.as_ref().map(|steady| steady.boot.to_string()).into(),
             steady.as_ref().map(|steady| steady.micros).into(),
+            origin.and_then(|origin| origin.epoch.clone()).into(),
+            origin.map(|origin| origin.term.as_column()).into(),
         ])
     }
 }

@@ -114,6 +114,11 @@ impl Statements {
                     description: "nodes and daemons",
                     sql: fill(include_str!("../sql/migrations/0005_cluster.sql")),
                 },
+                Migration {
+                    version: 6,
+                    description: "what leases of other places were granted as",
+                    sql: fill(include_str!("../sql/migrations/0006_origins.sql")),
+                },
             ],
         }
     }

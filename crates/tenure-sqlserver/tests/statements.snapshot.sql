@@ -61,7 +61,7 @@ UPDATE [tenure_checkpoints] WITH (ROWLOCK) SET position = @P2, moved_at = @now, 
 UPDATE [tenure_cluster] WITH (ROWLOCK) SET revision = revision + 1 WHERE id = 1
 
 -- cluster_look
-SELECT l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, l.backend, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.acquired_at) AS acquired_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.renewed_at) AS renewed_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.expires_at) AS expires_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.released_at) AS released_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.revoked_at) AS revoked_us, l.presence, l.presence_trust_ms, n.name AS member, n.incarnation AS member_incarnation, n.term AS member_term, n.machine AS member_machine, n.pid AS member_pid, n.labels, n.version, n.capacity, n.leads, n.agents, n.leaving, DATEDIFF_BIG(MICROSECOND, '1970-01-01', n.joined_at) AS joined_us, n.revision AS member_revision, c.revision AS cluster_revision, DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
+SELECT l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, l.backend, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.acquired_at) AS acquired_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.renewed_at) AS renewed_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.expires_at) AS expires_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.released_at) AS released_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.revoked_at) AS revoked_us, l.presence, l.presence_trust_ms, l.origin_epoch, l.origin_term, n.name AS member, n.incarnation AS member_incarnation, n.term AS member_term, n.machine AS member_machine, n.pid AS member_pid, n.labels, n.version, n.capacity, n.leads, n.agents, n.leaving, DATEDIFF_BIG(MICROSECOND, '1970-01-01', n.joined_at) AS joined_us, n.revision AS member_revision, c.revision AS cluster_revision, DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
 FROM [tenure_cluster] AS c WITH (REPEATABLEREAD, ROWLOCK)
 CROSS JOIN (
     SELECT CAST(NULL AS varbinary(200)) AS node, CAST(@B1 AS varbinary(200)) AS lease
@@ -74,7 +74,7 @@ ORDER BY n.name
 OPTION (FORCE ORDER)
 
 -- cluster_nodes
-SELECT l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, l.backend, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.acquired_at) AS acquired_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.renewed_at) AS renewed_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.expires_at) AS expires_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.released_at) AS released_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.revoked_at) AS revoked_us, l.presence, l.presence_trust_ms, n.name AS member, n.incarnation AS member_incarnation, n.term AS member_term, n.machine AS member_machine, n.pid AS member_pid, n.labels, n.version, n.capacity, n.leads, n.agents, n.leaving, DATEDIFF_BIG(MICROSECOND, '1970-01-01', n.joined_at) AS joined_us, n.revision AS member_revision, DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
+SELECT l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, l.backend, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.acquired_at) AS acquired_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.renewed_at) AS renewed_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.expires_at) AS expires_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.released_at) AS released_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.revoked_at) AS revoked_us, l.presence, l.presence_trust_ms, l.origin_epoch, l.origin_term, n.name AS member, n.incarnation AS member_incarnation, n.term AS member_term, n.machine AS member_machine, n.pid AS member_pid, n.labels, n.version, n.capacity, n.leads, n.agents, n.leaving, DATEDIFF_BIG(MICROSECOND, '1970-01-01', n.joined_at) AS joined_us, n.revision AS member_revision, DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
 FROM (SELECT 1 AS one) AS always
 LEFT JOIN [tenure_nodes] AS n ON 1 = 1
 LEFT JOIN [tenure_leases] AS l ON l.name = CAST(@B1 + n.name AS varbinary(200))
@@ -489,11 +489,11 @@ INSERT INTO [tenure_inbox] (consumer, message_id, refused) VALUES (@B1, @P2, @P3
 
 -- lease_forgotten
 SELECT TOP (@P2) name FROM [tenure_leases]
-WHERE backend <> @P1 AND released_at IS NULL AND expires_at <= @now
+WHERE (backend <> @P1 OR origin_term IS NOT NULL) AND released_at IS NULL AND expires_at <= @now
 ORDER BY name
 
 -- lease_list
-SELECT l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, l.backend, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.acquired_at) AS acquired_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.renewed_at) AS renewed_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.expires_at) AS expires_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.released_at) AS released_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.revoked_at) AS revoked_us, l.presence, l.presence_trust_ms, DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
+SELECT l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, l.backend, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.acquired_at) AS acquired_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.renewed_at) AS renewed_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.expires_at) AS expires_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.released_at) AS released_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.revoked_at) AS revoked_us, l.presence, l.presence_trust_ms, l.origin_epoch, l.origin_term, DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
 FROM (SELECT 1 AS one) AS always
 LEFT JOIN (SELECT TOP (@P1) * FROM [tenure_leases] ORDER BY name) AS l ON 1 = 1
 ORDER BY l.name
@@ -502,7 +502,7 @@ ORDER BY l.name
 SELECT name FROM [tenure_leases] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE name = @B1
 
 -- lease_read
-SELECT l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, l.backend, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.acquired_at) AS acquired_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.renewed_at) AS renewed_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.expires_at) AS expires_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.released_at) AS released_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.revoked_at) AS revoked_us, l.presence, l.presence_trust_ms, DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
+SELECT l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, l.backend, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.acquired_at) AS acquired_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.renewed_at) AS renewed_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.expires_at) AS expires_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.released_at) AS released_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.revoked_at) AS revoked_us, l.presence, l.presence_trust_ms, l.origin_epoch, l.origin_term, DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
 FROM (SELECT 1 AS one) AS always
 LEFT JOIN [tenure_leases] AS l ON l.name = @B1
 
@@ -525,34 +525,38 @@ WHERE name = @B1
 UPDATE [tenure_leases] WITH (ROWLOCK)
 SET renewed_at = @now,
     expires_at = DATEADD(MICROSECOND, CAST(@P4 % 60000000 AS int), DATEADD(MINUTE, CAST(@P4 / 60000000 AS int), @now))
-WHERE name = @B1 AND term = @P2 AND claim = @P3 AND released_at IS NULL
+WHERE name = @B1 AND term = @P2 AND claim = @P3 AND released_at IS NULL AND revoked_at IS NULL
 
 -- lease_write
 UPDATE t
 SET term = r.term, node = r.node, incarnation = r.incarnation, claim = r.claim, renewals = r.renewals, machine = r.machine,
     pid = r.pid, kind = r.kind, backend = r.backend, acquired_at = r.acquired_at, renewed_at = r.renewed_at,
     expires_at = r.expires_at, released_at = r.released_at, revoked_at = r.revoked_at, presence = r.presence,
-    presence_trust_ms = r.presence_trust_ms
+    presence_trust_ms = r.presence_trust_ms, origin_epoch = r.origin_epoch, origin_term = r.origin_term
 FROM OPENJSON(@P1) WITH (
     name varbinary(200) '$.b[0]', term bigint '$.v[1]', node nvarchar(200) '$.v[2]', incarnation nvarchar(64) '$.v[3]',
     claim nvarchar(64) '$.v[4]', renewals bigint '$.v[5]', machine nvarchar(max) '$.v[6]', pid bigint '$.v[7]',
     kind nvarchar(max) '$.v[8]', backend nvarchar(64) '$.v[9]', acquired_at datetime2(6) '$.v[10]',
     renewed_at datetime2(6) '$.v[11]', expires_at datetime2(6) '$.v[12]', released_at datetime2(6) '$.v[13]',
-    revoked_at datetime2(6) '$.v[14]', presence nvarchar(64) '$.v[15]', presence_trust_ms int '$.v[16]'
+    revoked_at datetime2(6) '$.v[14]', presence nvarchar(64) '$.v[15]', presence_trust_ms int '$.v[16]',
+    origin_epoch nvarchar(max) '$.v[17]', origin_term bigint '$.v[18]'
 ) AS r
 INNER LOOP JOIN [tenure_leases] AS t WITH (ROWLOCK) ON t.name = r.name;
 INSERT INTO [tenure_leases] (
     name, term, node, incarnation, claim, renewals, machine, pid, kind, backend,
-    acquired_at, renewed_at, expires_at, released_at, revoked_at, presence, presence_trust_ms
+    acquired_at, renewed_at, expires_at, released_at, revoked_at, presence, presence_trust_ms,
+    origin_epoch, origin_term
 )
 SELECT r.name, r.term, r.node, r.incarnation, r.claim, r.renewals, r.machine, r.pid, r.kind, r.backend,
-       r.acquired_at, r.renewed_at, r.expires_at, r.released_at, r.revoked_at, r.presence, r.presence_trust_ms
+       r.acquired_at, r.renewed_at, r.expires_at, r.released_at, r.revoked_at, r.presence, r.presence_trust_ms,
+       r.origin_epoch, r.origin_term
 FROM OPENJSON(@P1) WITH (
     name varbinary(200) '$.b[0]', term bigint '$.v[1]', node nvarchar(200) '$.v[2]', incarnation nvarchar(64) '$.v[3]',
     claim nvarchar(64) '$.v[4]', renewals bigint '$.v[5]', machine nvarchar(max) '$.v[6]', pid bigint '$.v[7]',
     kind nvarchar(max) '$.v[8]', backend nvarchar(64) '$.v[9]', acquired_at datetime2(6) '$.v[10]',
     renewed_at datetime2(6) '$.v[11]', expires_at datetime2(6) '$.v[12]', released_at datetime2(6) '$.v[13]',
-    revoked_at datetime2(6) '$.v[14]', presence nvarchar(64) '$.v[15]', presence_trust_ms int '$.v[16]'
+    revoked_at datetime2(6) '$.v[14]', presence nvarchar(64) '$.v[15]', presence_trust_ms int '$.v[16]',
+    origin_epoch nvarchar(max) '$.v[17]', origin_term bigint '$.v[18]'
 ) AS r
 WHERE NOT EXISTS (SELECT 1 FROM [tenure_leases] AS t WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE t.name = r.name)
 
@@ -563,7 +567,7 @@ INNER LOOP JOIN [tenure_leases] AS l WITH (UPDLOCK, HOLDLOCK, ROWLOCK) ON l.name
 ORDER BY l.name
 
 -- leases_named
-SELECT l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, l.backend, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.acquired_at) AS acquired_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.renewed_at) AS renewed_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.expires_at) AS expires_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.released_at) AS released_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.revoked_at) AS revoked_us, l.presence, l.presence_trust_ms FROM (SELECT DISTINCT name FROM OPENJSON(@B1) WITH (name varbinary(200) '$')) AS asked
+SELECT l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, l.backend, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.acquired_at) AS acquired_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.renewed_at) AS renewed_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.expires_at) AS expires_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.released_at) AS released_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.revoked_at) AS revoked_us, l.presence, l.presence_trust_ms, l.origin_epoch, l.origin_term FROM (SELECT DISTINCT name FROM OPENJSON(@B1) WITH (name varbinary(200) '$')) AS asked
 INNER LOOP JOIN [tenure_leases] AS l ON l.name = asked.name
 
 -- mark_add
@@ -853,6 +857,12 @@ CREATE TABLE [tenure_assignments] (
 );
 ALTER TABLE [tenure_assignments] SET (LOCK_ESCALATION = DISABLE);
 INSERT INTO [tenure_schema] (version, description, applied_at) VALUES (5, 'nodes and daemons', SYSUTCDATETIME());
+-- 0006 what leases of other places were granted as
+IF COL_LENGTH(N'[tenure_leases]', N'origin_term') IS NULL
+ALTER TABLE [tenure_leases] ADD
+    origin_epoch nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
+    origin_term  bigint NULL;
+INSERT INTO [tenure_schema] (version, description, applied_at) VALUES (6, 'what leases of other places were granted as', SYSUTCDATETIME());
 
 -- must_have_met
 IF @before <> 1

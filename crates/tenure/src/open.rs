@@ -39,7 +39,7 @@ pub enum OpenError {
     /// The URL's scheme names no store.
     #[error(
         "unknown scheme `{scheme}:` in the store's URL; known are sqlite:, postgres:, mysql:, mariadb:, sqlserver: and \
-         memory:"
+         memory:, and for leases alone etcd:, kubernetes: and kafka:"
     )]
     UnknownScheme {
         /// The scheme that was given.
@@ -264,17 +264,25 @@ async fn open_sqlserver(_: &str, _: OpenOptions) -> Result<Database, OpenError> 
     Err(OpenError::LeftOut { scheme: "sqlserver", feature: "sqlserver" })
 }
 
-/// Connects on the heartbeat thread.
+/// A store with all contracts, connected.
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql", feature = "sqlserver"))]
 async fn connected<S: Store + 'static>(
     connect: impl Future<Output = Result<S, StoreError>> + Send + 'static,
 ) -> Result<Database, OpenError> {
-    let store = heart::spawn(connect).await.map_err(|error| StoreError::Failed {
+    Ok(Database::new(on_heartbeat_thread(connect).await?))
+}
+
+/// Connects on the heartbeat thread, where a store's connections live.
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql", feature = "sqlserver"))]
+pub(crate) async fn on_heartbeat_thread<S: Send + 'static>(
+    connect: impl Future<Output = Result<S, StoreError>> + Send + 'static,
+) -> Result<S, OpenError> {
+    let connected = heart::spawn(connect).await.map_err(|error| StoreError::Failed {
         store: "store".into(),
         message: format!("connecting ended without an answer: {error}"),
         source: None,
-    })??;
-    Ok(Database::new(store))
+    });
+    Ok(connected??)
 }
 
 /// The statements that make the tables of the store that `url` names, for a DBA. Connects to nothing.

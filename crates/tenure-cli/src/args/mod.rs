@@ -121,12 +121,14 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     tenure run --lease sqlite:jobs.db --name nightly -- ./nightly.sh\n  \
-    tenure run --lease postgres://app@db.internal/app --name reports --on-lost term -- python3 reports.py\n\n\
+    tenure run --lease postgres://app@db.internal/app --name reports --on-lost term -- python3 reports.py\n  \
+    tenure run --lease etcd://etcd.internal:2379 --db postgres://app@db.internal/app --name reports -- ./reports.sh\n\n\
     Exit codes: that of the command; 128+N when signal N ended it; 127 when it was not found, 126 when it cannot be \
     executed; 1 when the lease was lost or could not be had; 2 for wrong usage.")]
 pub(crate) struct RunArgs {
-    /// Where the lease is kept: sqlite:PATH, postgres://USER@HOST/DATABASE, mysql://… or sqlserver://… in the same way, or
-    /// memory: (default: --db)
+    /// Where the lease is kept: sqlite:PATH, postgres://USER@HOST/DATABASE, mysql://… or sqlserver://… in the same way,
+    /// etcd://HOSTS, kubernetes://NAMESPACE, kafka://BROKERS/TOPIC, or memory: (default: --db). With another --db beside it
+    /// the term is recorded there, and TENURE_TERM is that database's: what a command carries into writes to it
     #[arg(long, env = "TENURE_LEASE_URL", value_name = "URL", hide_env_values = true)]
     pub(crate) lease: Option<String>,
     /// The lease's name; who uses the same name takes turns

@@ -60,6 +60,7 @@ pub(crate) struct SendArgs {
 #[command(after_help = "Examples:\n  \
     tenure relay --db postgres://app@db.internal/app --to https://receiver.internal/events\n  \
     tenure relay --db postgres://app@db.internal/app --to https://receiver.internal/events --coordination partitioned:8\n  \
+    tenure relay --db postgres://app@db.internal/app --to https://receiver.internal/events --lease etcd://etcd.internal:2379\n  \
     tenure relay --db sqlite:app.db --to stdout: --until-empty")]
 pub(crate) struct RelayArgs {
     /// Where messages go: http://…, https://… or stdout:
@@ -73,6 +74,11 @@ pub(crate) struct RelayArgs {
     /// where that is taken, for there no two may have one name
     #[arg(long, env = "TENURE_NODE", value_name = "NODE")]
     pub(crate) name: Option<String>,
+    /// Where the relay's lease comes from, or with partitioned:N the right to lead, if not from the database: etcd://HOSTS,
+    /// kubernetes://NAMESPACE, kafka://BROKERS/TOPIC or another database. Its terms are recorded in the database, which goes
+    /// on refusing whoever was deposed; give all relays of one outbox the same
+    #[arg(long, env = "TENURE_LEASE_URL", value_name = "URL", hide_env_values = true)]
+    pub(crate) lease: Option<String>,
     /// The name of the relay's lease: the same for all relays of one outbox, or several work at once; parts wait while it is held
     #[arg(long, env = "TENURE_RELAY_LEASE", value_name = "NAME", default_value = "outbox")]
     pub(crate) lease_name: String,

@@ -10,9 +10,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use tenure::core::contract::Sink;
+use tenure::core::contract::{LeaseStore, Sink};
 use tenure::sink::{self, HttpOptions, SinkError, SinkOptions};
-use tenure::{Database, LeaseSettings, OutboxParts, RelayError, RelayStatus, Role, Stop, local_node};
+use tenure::{
+    Database, FencedLeases, LeaseSettings, OutboxParts, RelayError, RelayStatus, Role, Stop, local_node,
+};
 
 use self::work::{Plan, Status, Work};
 use crate::args::{Coordination, Global, RelayArgs};
@@ -41,6 +43,7 @@ pub(crate) async fn relay(global: &Global, args: &RelayArgs) -> Result<ExitCode,
     let node = local_node(args.name.as_deref())?;
     let url = store::database_url(global)?;
     store::refuse_memory(url)?;
+    let place = lease_place(args, url)?;
     let sink = sink(args)?;
     if args.no_migrate {
         store::refuse_missing_file(url)?;
@@ -51,11 +54,24 @@ pub(crate) async fn relay(global: &Global, args: &RelayArgs) -> Result<ExitCode,
         _ = signals.ending() => return Ok(ExitCode::SUCCESS),
         opened = store::open_patiently(global, url, !args.no_migrate, Duration::MAX) => opened?,
     };
-    for note in database.leases().capabilities().notes {
+    let leases = match place {
+        None => None,
+        Some(place) => Some(tokio::select! {
+            biased;
+            _ = signals.ending() => return Ok(ExitCode::SUCCESS),
+            opened = store::open_lease_place(global, place, !args.no_migrate, Duration::MAX) => opened?,
+        }),
+    };
+    let notes = |leases: &Arc<dyn LeaseStore>| leases.capabilities().notes;
+    for note in notes(&database.leases()).into_iter().chain(leases.as_ref().map(notes).unwrap_or_default()) {
         tracing::info!("{note}");
     }
+    // Its terms are the database's own, whoever grants it: only so can the database refuse a relay that was deposed.
+    let fenced = |leases| Arc::new(FencedLeases::new(leases, database.registry())) as Arc<dyn LeaseStore>;
+    let leases = leases.map(fenced);
     let stop = Stop::new();
-    let plan = Plan { node, named: args.name.is_some(), sink, settings, retention, lease, lease_settings };
+    let named = args.name.is_some();
+    let plan = Plan { node, named, sink, settings, retention, lease, leases, lease_settings };
     let Work { status, task: work } = match args.coordination {
         Coordination::Partitioned(count) => work::parts(&database, plan, count, &stop)?,
         coordination => work::whole(&database, plan, coordination == Coordination::Exclusive, &stop)?,
@@ -107,6 +123,20 @@ pub(crate) async fn relay(global: &Global, args: &RelayArgs) -> Result<ExitCode,
     }
     result(global, args, &status(), code);
     Ok(ExitCode::from(code))
+}
+
+/// Where the lease comes from, if that is not the database itself.
+fn lease_place<'a>(args: &'a RelayArgs, database: &str) -> Result<Option<&'a str>, Failure> {
+    let place = args.lease.as_deref().filter(|place| !place.is_empty() && !store::is_same(place, database));
+    let Some(place) = place else { return Ok(None) };
+    if args.coordination == Coordination::Single {
+        return Err(Failure::Usage(
+            "--coordination single takes no lease: leave --lease out, or use exclusive or partitioned:N"
+                .into(),
+        ));
+    }
+    store::refuse_memory(place)?;
+    Ok(Some(place))
 }
 
 fn sink(args: &RelayArgs) -> Result<Arc<dyn Sink>, Failure> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure::core::contract::Sink;
+use tenure::core::contract::{LeaseStore, Sink};
 use tenure::{
     Cluster, ClusterSettings, Database, LeaseName, LeaseSettings, Leases, Node, NodeName, OutboxParts, Relay,
     RelaySettings, RelayStatus, Retention, Stop, Sweeper,
@@ -31,6 +31,8 @@ pub(super) struct Plan {
     pub(super) retention: Retention,
     /// The lease of one that relays the whole.
     pub(super) lease: LeaseName,
+    /// Who grants it, or the right to lead the cluster, where that is not the database.
+    pub(super) leases: Option<Arc<dyn LeaseStore>>,
     pub(super) lease_settings: LeaseSettings,
 }
 
@@ -46,7 +48,7 @@ pub(super) fn whole(database: &Database, plan: Plan, exclusive: bool, stop: &Sto
         .and_then(|relay| relay.with_retention(plan.retention))?
         .not_beside_parts(database.cluster());
     if exclusive {
-        let leases = Leases::new(database.leases(), plan.node);
+        let leases = Leases::new(plan.leases.unwrap_or_else(|| database.leases()), plan.node);
         relay = relay.exclusive(leases.lease(plan.lease.as_str(), plan.lease_settings)?);
     }
     let (told, stop) = (relay.clone(), stop.clone());
@@ -56,7 +58,7 @@ pub(super) fn whole(database: &Database, plan: Plan, exclusive: bool, stop: &Sto
 
 /// Joins the cluster and relays the parts that are assigned to this node.
 pub(super) fn parts(database: &Database, plan: Plan, count: u32, stop: &Stop) -> Result<Work, Failure> {
-    let Plan { node, named, sink, settings, retention, lease, lease_settings } = plan;
+    let Plan { node, named, sink, settings, retention, lease, leases, lease_settings } = plan;
     let cluster = ClusterSettings {
         heartbeat: lease_settings.ttl / 4,
         node_ttl: lease_settings.ttl,
@@ -74,7 +76,11 @@ pub(super) fn parts(database: &Database, plan: Plan, count: u32, stop: &Stop) ->
     let (stop, told, database) = (stop.clone(), parts.clone(), database.clone());
     let task = tokio::spawn(async move {
         let node = if named { node } else { free_name(&database, node).await? };
-        let cluster = Cluster::builder(database.leases(), database.cluster(), node)
+        let mut builder = Cluster::builder(database.leases(), database.cluster(), node.clone());
+        if let Some(leases) = leases {
+            builder = builder.elected_by(Leases::new(leases, node));
+        }
+        let cluster = builder
             .settings(cluster)
             .version(env!("CARGO_PKG_VERSION"))
             .outbox(count, &told, Some(sweeper))?

@@ -23,11 +23,13 @@ mod terminal;
 mod watch;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
+use tenure::core::contract::LeaseStore;
 use tenure::core::id::Node;
-use tenure::{Lease, Leases, local_node};
+use tenure::{FencedLeases, Lease, Leases, local_node};
 
 use self::acquire::Wait;
 use self::supervise::Ended;
@@ -69,12 +71,12 @@ pub(crate) async fn run(global: &Global, args: &RunArgs) -> Result<ExitCode, Fai
     }
     let voice = Voice { json: global.json, quiet: args.quiet };
     let mut signals = Signals::catch()?;
-    let database = tokio::select! {
+    let granting = tokio::select! {
         biased;
         signal = signals.ending() => return voice.result(json!({ "acquired": false }), code_of(signal)),
         opened = open(global, args, &url) => opened?,
     };
-    let leases = Leases::new(database.leases(), node);
+    let leases = Leases::new(granting, node);
     let capabilities = leases.capabilities();
     for note in capabilities.notes {
         voice.say(json!({ "event": "note", "note": note }), &note);
@@ -87,14 +89,22 @@ pub(crate) async fn run(global: &Global, args: &RunArgs) -> Result<ExitCode, Fai
 }
 
 /// Opens the store. With `--wait` or `--restart` one that is away is waited for, as it would be later.
-async fn open(global: &Global, args: &RunArgs, url: &str) -> Result<tenure::Database, Failure> {
+///
+/// A database beside it is what the lease protects: its terms are recorded there, and are that database's own.
+async fn open(global: &Global, args: &RunArgs, url: &str) -> Result<Arc<dyn LeaseStore>, Failure> {
     if url.starts_with("memory:") {
         output::note(
             "leases in memory exclude nobody outside of this process; use a database instead, say sqlite:jobs.db",
         );
     }
     let patience = if args.restart { Duration::MAX } else { args.wait.unwrap_or_default() };
-    store::open_patiently(global, url, !args.no_migrate, patience).await
+    let granting = store::open_lease_place(global, url, !args.no_migrate, patience).await?;
+    let protected =
+        global.db.as_deref().filter(|database| !database.is_empty() && !store::is_same(url, database));
+    let Some(protected) = protected.filter(|_| !url.starts_with("memory:")) else { return Ok(granting) };
+    store::refuse_memory(protected)?;
+    let database = store::open_patiently(global, protected, !args.no_migrate, patience).await?;
+    Ok(Arc::new(FencedLeases::new(granting, database.registry())))
 }
 
 impl Job<'_> {

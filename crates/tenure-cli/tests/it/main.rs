@@ -15,6 +15,7 @@ mod cluster;
 mod cluster_chaos;
 mod cluster_operator;
 mod demo;
+mod elsewhere;
 mod environment;
 mod exit;
 mod freeze;

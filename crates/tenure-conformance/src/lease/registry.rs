@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::contract::LeaseRegistry;
-use tenure_core::lease::{Cause, Fence, FenceCheck, LeaseName, Term};
-use tenure_core::registry::{Entry, Recorded};
+use tenure_core::lease::{Cause, Fence, FenceCheck, LeaseName, Loss, Term};
+use tenure_core::registry::{Entry, Origin, Recorded, Touched};
 
 use super::history::oldest_first;
 use super::player::{LONG, Player, fresh, node, outlive, unique};
@@ -39,12 +39,12 @@ pub async fn a08_a_touched_holding_outlives_the_sweep(backend: &dyn Backend) {
     let Some(Scene { registry, look, entry, .. }) = scene(backend).await else { return };
     let stale_after = Duration::from_secs(2);
     let term = record(&registry, &entry, stale_after).await;
-    assert!(registry.touch(&entry, term, LONG).await.expect("touched"));
+    assert!(touches(&registry, &entry, term).await);
     backend.pass(stale_after + Duration::from_millis(200)).await;
     registry.sweep().await.expect("swept");
     let row = look.row(&entry.name).await;
     assert_eq!(row.released_at, None, "a touched holding lives");
-    assert!(registry.touch(&entry, term, LONG).await.expect("touched"));
+    assert!(touches(&registry, &entry, term).await);
     assert!(look.row(&entry.name).await.renewed_at > row.acquired_at);
 }
 
@@ -56,10 +56,7 @@ pub async fn a08_a_recorded_release_stamps_the_row(backend: &dyn Backend) {
     let row = look.row(&entry.name).await;
     assert!(row.released_at.is_some() && row.term == term, "{row:?}");
     assert!(!registry.stamp_released(&entry, term).await.expect("an answer"), "it is released already");
-    assert!(
-        !registry.touch(&entry, term, LONG).await.expect("an answer"),
-        "what was released does not live again"
-    );
+    assert!(!touches(&registry, &entry, term).await, "what was released does not live again");
     assert_eq!(look.row(&entry.name).await, row);
 }
 
@@ -92,7 +89,7 @@ pub async fn s04_a_former_recorded_holder_changes_nothing(backend: &dyn Backend)
     let before = look.row(&old.name).await;
     assert_eq!(before.node, new.node);
     for (entry, term) in [(&old, old_term), (&old, new_term), (&new, old_term)] {
-        assert!(!registry.touch(entry, term, LONG).await.expect("an answer"));
+        assert!(!touches(&registry, entry, term).await);
         assert!(!registry.stamp_released(entry, term).await.expect("an answer"));
     }
     assert_eq!(look.row(&old.name).await, before);
@@ -123,7 +120,7 @@ pub async fn s16_a_recording_repeated_keeps_its_term(backend: &dyn Backend) {
     let Some(Scene { registry, entry, .. }) = scene(backend).await else { return };
     let first = record(&registry, &entry, LONG).await;
     assert_eq!(record(&registry, &entry, LONG).await, first);
-    assert!(registry.touch(&entry, first, LONG).await.expect("touched"));
+    assert!(touches(&registry, &entry, first).await);
     let Some(admin) = backend.admin().await else { return skip(backend, Need::Admin) };
     let told: Vec<_> = oldest_first(&admin, &entry.name).await.iter().map(|c| (c.term, c.cause)).collect();
     assert_eq!(told, [(first, Cause::Acquired)]);
@@ -146,11 +143,147 @@ pub async fn a_recording_does_not_overwrite_a_held_lease(backend: &dyn Backend) 
     let grant = look.takes(&entry.name, LONG).await;
     let before = look.row(&entry.name).await;
     assert_eq!(registry.record(&entry, LONG).await.expect("an answer"), Recorded::NameTaken);
-    assert!(!registry.touch(&entry, grant.term, LONG).await.expect("an answer"));
+    assert!(!touches(&registry, &entry, grant.term).await);
     assert!(!registry.stamp_released(&entry, grant.term).await.expect("an answer"));
     assert_eq!(look.row(&entry.name).await, before);
     look.releases(&grant).await;
     assert!(record(&registry, &entry, LONG).await > grant.term);
+}
+
+/// What a holding was granted as is written down and shown; a lease of the store's own has none.
+pub async fn a05_what_a_holding_was_granted_as_is_seen(backend: &dyn Backend) {
+    let Some(Scene { registry, look, entry, .. }) = scene(backend).await else { return };
+    let counted = granted_as(&entry.name, "3f2c", 41);
+    let term = record(&registry, &counted, LONG).await;
+    assert_eq!(look.row(&entry.name).await.origin, counted.origin);
+    assert!(touches(&registry, &counted, term).await);
+    assert_eq!(look.row(&entry.name).await.origin, counted.origin, "a touch leaves it as it is");
+    assert!(registry.stamp_released(&counted, term).await.expect("stamped"));
+    assert_eq!(look.row(&entry.name).await.origin, counted.origin, "it is remembered after a release");
+    let plain = Origin { epoch: None, term: Term::new(7).expect("a term") };
+    let without_epoch = Entry { origin: Some(plain), backend: "another".into(), ..entry_for(&entry.name) };
+    record(&registry, &without_epoch, LONG).await;
+    assert_eq!(look.row(&entry.name).await.origin, without_epoch.origin);
+    let native = fresh("native");
+    look.takes(&native, LONG).await;
+    assert_eq!(look.row(&native).await.origin, None);
+}
+
+/// The store's term rises with every holding, however far the foreign number jumps, and the same holding keeps its term.
+pub async fn s15_terms_rise_with_the_numbers_of_whoever_granted(backend: &dyn Backend) {
+    let Some(Scene { registry, entry, .. }) = scene(backend).await else { return };
+    let (first, second) = (granted_as(&entry.name, "a", 41), granted_as(&entry.name, "a", 1_000_000_000_000));
+    let one = record(&registry, &first, LONG).await;
+    assert_eq!(record(&registry, &first, LONG).await, one, "the same holding again");
+    let two = record(&registry, &second, LONG).await;
+    assert!(two > one, "{one}, {two}");
+    assert_eq!(record(&registry, &second, LONG).await, two);
+    assert!(!touches(&registry, &first, one).await);
+    assert!(touches(&registry, &second, two).await);
+    // The same claim under a number of its own is a holding of its own.
+    let again = Entry { origin: granted_as(&entry.name, "a", 1_000_000_000_001).origin, ..second };
+    assert!(record(&registry, &again, LONG).await > two);
+}
+
+/// A holder that comes late is refused by its number, and so is one whose store has gone back; also when the later holder
+/// has left.
+pub async fn s15_a_number_that_went_back_is_refused(backend: &dyn Backend) {
+    let Some(Scene { registry, look, entry, .. }) = scene(backend).await else { return };
+    let present = granted_as(&entry.name, "a", 41);
+    let term = record(&registry, &present, LONG).await;
+    for released in [false, true] {
+        let before = look.row(&entry.name).await;
+        for number in [1, 40, 41] {
+            let late = granted_as(&entry.name, "a", number);
+            let answer = registry.record(&late, LONG).await.expect("an answer");
+            let behind = Recorded::Behind {
+                recorded: present.origin.clone().expect("an origin"),
+                by: present.node.name.clone(),
+            };
+            assert_eq!(answer, behind, "{number}, released: {released}");
+            assert!(!touches(&registry, &late, term).await);
+        }
+        assert_eq!(look.row(&entry.name).await, before, "nothing was written");
+        if !released {
+            assert!(registry.stamp_released(&present, term).await.expect("stamped"));
+        }
+    }
+    assert!(record(&registry, &granted_as(&entry.name, "a", 42), LONG).await > term);
+}
+
+/// Numbers of another epoch cannot be compared: the store's own term still goes up, and it is said.
+pub async fn s15_another_epoch_gets_a_higher_term(backend: &dyn Backend) {
+    let Some(Scene { registry, entry, .. }) = scene(backend).await else { return };
+    let old = granted_as(&entry.name, "a", 41);
+    let first = record(&registry, &old, LONG).await;
+    let new = granted_as(&entry.name, "b", 1);
+    let second = match registry.record(&new, LONG).await.expect("recorded") {
+        Recorded::Anew { term, before } => {
+            assert_eq!(Some(before), old.origin);
+            term
+        }
+        other => panic!("{other:?}"),
+    };
+    assert!(second > first);
+    assert_eq!(record(&registry, &new, LONG).await, second, "the same holding again");
+    assert!(!touches(&registry, &old, first).await);
+    // Another place altogether counts for itself, and is not compared either.
+    let elsewhere = Entry { backend: "another".into(), ..granted_as(&entry.name, "b", 1) };
+    assert!(record(&registry, &elsewhere, LONG).await > second);
+}
+
+/// Two who record at once: whichever is first, the later number stays.
+pub async fn s15_of_two_who_record_at_once_the_later_number_stays(backend: &dyn Backend) {
+    let Some(Scene { registry, look, entry, .. }) = scene(backend).await else { return };
+    let Some(other) = backend.registry().await else { return skip(backend, Need::Registry) };
+    for round in 0..10 {
+        let late = granted_as(&entry.name, "a", 2 * round + 1);
+        let present = granted_as(&entry.name, "a", 2 * round + 2);
+        let (one, two) = tokio::join!(registry.record(&late, LONG), other.record(&present, LONG));
+        let two = match two.expect("recorded") {
+            Recorded::At(term) => term,
+            other => panic!("the later number is recorded: {other:?}"),
+        };
+        match one.expect("an answer") {
+            Recorded::At(term) => assert!(term < two, "{term} before {two}"),
+            Recorded::Behind { recorded, .. } => assert_eq!(Some(recorded), present.origin),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(look.row(&entry.name).await.origin, present.origin);
+        assert!(touches(&registry, &present, two).await);
+    }
+}
+
+/// An operator's wish reaches a holder that is only recorded here, and is told as such in the history.
+pub async fn a_revoked_recorded_holder_is_told(backend: &dyn Backend) {
+    let Some(Scene { registry, entry, .. }) = scene(backend).await else { return };
+    let Some(admin) = backend.admin().await else { return skip(backend, Need::Admin) };
+    let entry = granted_as(&entry.name, "a", 1);
+    let term = record(&registry, &entry, LONG).await;
+    admin.revoke(&entry.name, "ada", false).await.expect("revoked");
+    let touched = registry.touch(&entry, term, LONG).await.expect("an answer");
+    assert_eq!(touched, Touched::Over(Loss::Revoked));
+    assert!(registry.stamp_released(&entry, term).await.expect("stamped"));
+    let told: Vec<_> = oldest_first(&admin, &entry.name).await.iter().map(|c| (c.term, c.cause)).collect();
+    assert_eq!(told, [(term, Cause::Acquired), (term, Cause::Resigned)]);
+    let touched = registry.touch(&entry, term, LONG).await.expect("an answer");
+    assert_eq!(touched, Touched::Over(Loss::Released));
+}
+
+/// A store of the same kind as this one is another place all the same: what it granted is recorded here, and swept here.
+pub async fn a_holding_of_another_store_of_the_same_kind_is_no_lease_of_this_one(backend: &dyn Backend) {
+    let Some(Scene { registry, look, entry, .. }) = scene(backend).await else { return };
+    let native = fresh("native");
+    look.takes(&native, LONG).await;
+    let same_kind = look.row(&native).await.backend;
+    let of = |number| Entry { backend: same_kind.clone(), ..granted_as(&entry.name, "a", number) };
+    let first = record(&registry, &of(1), LONG).await;
+    assert!(record(&registry, &of(2), LONG).await > first, "its next holder takes its place");
+    let forgotten = Entry { name: fresh("forgotten"), ..of(1) };
+    record(&registry, &forgotten, backend.short_ttl()).await;
+    backend.pass(backend.short_ttl() + Duration::from_millis(200)).await;
+    registry.sweep().await.expect("swept");
+    assert!(look.row(&forgotten.name).await.released_at.is_some(), "it is swept like any other");
 }
 
 struct Scene {
@@ -176,12 +309,23 @@ fn entry_for(name: &LeaseName) -> Entry {
         claim: unique(),
         backend: "conformance".into(),
         kind: Some("singleton".into()),
+        origin: None,
     }
+}
+
+/// The same, as the foreign store counts it.
+fn granted_as(name: &LeaseName, epoch: &str, number: u64) -> Entry {
+    let origin = Origin { epoch: Some(epoch.into()), term: Term::new(number).expect("a term") };
+    Entry { origin: Some(origin), ..entry_for(name) }
+}
+
+async fn touches(registry: &Arc<dyn LeaseRegistry>, entry: &Entry, term: Term) -> bool {
+    registry.touch(entry, term, LONG).await.expect("an answer") == Touched::Living
 }
 
 async fn record(registry: &Arc<dyn LeaseRegistry>, entry: &Entry, stale_after: Duration) -> Term {
     match registry.record(entry, stale_after).await.expect("recorded") {
         Recorded::At(term) => term,
-        Recorded::NameTaken => panic!("{} is not taken by the store itself", entry.name),
+        other => panic!("{} was not recorded: {other:?}", entry.name),
     }
 }

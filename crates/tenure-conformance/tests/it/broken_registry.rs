@@ -7,7 +7,7 @@ use tenure_core::StoreError;
 use tenure_core::contract::LeaseRegistry;
 use tenure_core::lease::Term;
 use tenure_core::memory::MemoryStore;
-use tenure_core::registry::{Entry, Recorded};
+use tenure_core::registry::{Entry, Recorded, Touched};
 
 /// One way of being wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,9 +36,9 @@ impl LeaseRegistry for BrokenRegistry {
         self.inner.record(entry, stale_after).await
     }
 
-    async fn touch(&self, entry: &Entry, term: Term, stale_after: Duration) -> Result<bool, StoreError> {
+    async fn touch(&self, entry: &Entry, term: Term, stale_after: Duration) -> Result<Touched, StoreError> {
         match self.flaw {
-            RegistryFlaw::TouchForgotten => Ok(true),
+            RegistryFlaw::TouchForgotten => Ok(Touched::Living),
             _ => self.inner.touch(entry, term, stale_after).await,
         }
     }

@@ -49,6 +49,7 @@ fn look(revision: u64) -> ClusterLook {
         released_at: None,
         revoked_at: None,
         presence: None,
+        origin: None,
     };
     let nodes = vec![Standing { member, lease: Some(lease) }];
     ClusterLook { now: NOW, revision: Revision(revision), leader: None, nodes }

@@ -44,6 +44,12 @@ pub trait LeaseStore: Send + Sync + fmt::Debug {
         None
     }
 
+    /// Whether the term of a [holder](crate::lease::Holder) and that of a grant are numbers of one count. Not so where the
+    /// grant's is given by another store than the one that granted it; then the two say nothing of each other.
+    fn one_count(&self) -> bool {
+        true
+    }
+
     /// What this store can and cannot do here and now.
     fn capabilities(&self) -> Capabilities {
         Capabilities::default()

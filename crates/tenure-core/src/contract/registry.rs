@@ -10,20 +10,24 @@ use async_trait::async_trait;
 
 use crate::error::StoreError;
 use crate::lease::Term;
-use crate::registry::{Entry, Recorded};
+use crate::registry::{Entry, Recorded, Touched};
 
-/// Writes down holdings that were granted elsewhere. Whoever calls it goes on when it fails: see
-/// the recording wrapper in the crate `tenure`.
+/// Writes down holdings that were granted elsewhere.
+///
+/// Whoever only wants to show them goes on when it fails; whoever fences writes to this store with the term that it gives
+/// does not act without it. See `Recorder` and `FencedLeases` in the crate `tenure`.
 #[async_trait]
 pub trait LeaseRegistry: Send + Sync + fmt::Debug {
     /// Creates the tables if they are not there.
     async fn prepare(&self) -> Result<(), StoreError>;
 
-    /// Writes that `entry` took office. It counts as living for `stale_after`.
+    /// Writes that `entry` took office, under a term of this store that is higher than any before it. It counts as living for
+    /// `stale_after`. The same holding written again keeps its term.
     async fn record(&self, entry: &Entry, stale_after: Duration) -> Result<Recorded, StoreError>;
 
-    /// Writes that `entry` still holds `term`. False when the row belongs to someone else by now.
-    async fn touch(&self, entry: &Entry, term: Term, stale_after: Duration) -> Result<bool, StoreError>;
+    /// Writes that `entry` still holds `term`, and counts as living for `stale_after` from now; tells why not where the
+    /// row belongs to someone else by now, was released, or was revoked by an operator.
+    async fn touch(&self, entry: &Entry, term: Term, stale_after: Duration) -> Result<Touched, StoreError>;
 
     /// Stamps the row of `entry` as given back; it stays.
     async fn stamp_released(&self, entry: &Entry, term: Term) -> Result<bool, StoreError>;

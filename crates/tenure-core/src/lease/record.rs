@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::{Announced, Cause, Change, Grant, Holder, LeaseName, Loss, Term};
 use crate::id::{Node, Unique};
+use crate::registry::Origin;
 use crate::time::StoreTime;
 
 /// The row of a lease. There is one per name for ever; a release stamps it, nothing deletes it.
@@ -40,6 +41,8 @@ pub struct LeaseRecord {
     /// How the holder's death can be seen before the ttl ends.
     #[serde(skip)]
     pub presence: Option<Announced>,
+    /// What it was granted as elsewhere, where this row only records it.
+    pub origin: Option<Origin>,
 }
 
 impl LeaseRecord {
@@ -82,6 +85,12 @@ impl LeaseRecord {
             return Some(Loss::Revoked);
         }
         (now >= self.expires_at).then_some(Loss::Expired)
+    }
+
+    /// Whether this row is a lease that the store called `backend` grants itself. A row with an origin never is, also where
+    /// whoever granted it is a store of the same kind.
+    pub fn is_granted_by(&self, backend: &str) -> bool {
+        self.backend == backend && self.origin.is_none()
     }
 
     /// A line of history about this row's term.

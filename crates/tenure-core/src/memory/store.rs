@@ -20,7 +20,7 @@ use crate::lease::{
     Acquire, Change, Claim, Fence, FenceCheck, Grant, LeaseName, LeaseRecord, Release, Renew, Renewal,
     Revoke, Term,
 };
-use crate::registry::{Entry, Recorded};
+use crate::registry::{Entry, Recorded, Touched};
 use crate::time::StoreTime;
 
 /// What this store calls itself.
@@ -249,7 +249,7 @@ impl LeaseRegistry for MemoryStore {
         Ok(state.apply(decision))
     }
 
-    async fn touch(&self, entry: &Entry, term: Term, stale_after: Duration) -> Result<bool, StoreError> {
+    async fn touch(&self, entry: &Entry, term: Term, stale_after: Duration) -> Result<Touched, StoreError> {
         let mut state = self.state();
         let decision = decide::touch(state.leases.get(&entry.name), entry, term, stale_after, self.now());
         Ok(state.apply(decision))

@@ -30,6 +30,7 @@ fn standing(number: u128, now: StoreTime) -> Standing {
         released_at: None,
         revoked_at: None,
         presence: None,
+        origin: None,
     };
     let member = Member {
         node,

@@ -159,6 +159,10 @@ fn write_leases<'a>(client: &'a Client, sql: &'a str, leases: &'a [LeaseRecord])
             list(leases, |l| l.presence.as_ref().map(|announced| announced.session.to_string()));
         let trust: Vec<Option<i32>> =
             list(leases, |l| l.presence.as_ref().map(|announced| trust_millis(announced.trust)));
+        let epochs: Vec<Option<&str>> =
+            list(leases, |l| l.origin.as_ref().and_then(|origin| origin.epoch.as_deref()));
+        let origins: Vec<Option<i64>> =
+            list(leases, |l| l.origin.as_ref().map(|origin| origin.term.as_column()));
         let params: Params<'_> = &[
             (&names, Type::TEXT_ARRAY),
             (&terms, Type::INT8_ARRAY),
@@ -177,6 +181,8 @@ fn write_leases<'a>(client: &'a Client, sql: &'a str, leases: &'a [LeaseRecord])
             (&revoked, Type::TIMESTAMPTZ_ARRAY),
             (&presence, Type::TEXT_ARRAY),
             (&trust, Type::INT4_ARRAY),
+            (&epochs, Type::TEXT_ARRAY),
+            (&origins, Type::INT8_ARRAY),
         ];
         client.execute_typed(sql, params).await.map(|_| Vec::new())
     })

@@ -14,7 +14,7 @@ use crate::checkpoints::step;
 use crate::sandbox::{Mode, Sandbox, claim, name};
 
 /// The schema's version that this program makes.
-const NEWEST: u32 = 5;
+const NEWEST: u32 = 6;
 
 const TABLES: [&str; 17] = [
     "schema",
@@ -221,6 +221,8 @@ async fn s39_a_schema_of_an_earlier_version_is_brought_up_to_date() {
         (3, "-- 0004", true),
         (4, "-- 0005", false),
         (4, "-- 0005", true),
+        (5, "-- 0006", false),
+        (5, "-- 0006", true),
     ] {
         let Some(sandbox) = Sandbox::empty(Mode::Direct) else { return };
         let (client, store) = (sandbox.superuser().await, sandbox.store().await);
@@ -232,8 +234,13 @@ async fn s39_a_schema_of_an_earlier_version_is_brought_up_to_date() {
             matches!(older, StoreError::SchemaOlder { found, known: NEWEST, .. } if found == from),
             "{older}"
         );
-        let grant = store.try_acquire(&claim("job", std::time::Duration::from_secs(60))).await.unwrap();
-        crate::sandbox::granted(grant);
+        let leases = sandbox.table("leases");
+        let held = format!(
+            "INSERT INTO {leases} (name, term, node, incarnation, claim, renewals, machine, pid, backend, acquired_at, \
+             renewed_at, expires_at) VALUES ('job', 7, 'n', '{0}', '{0}', 0, 'm', 1, 'postgres', now(), now(), now())",
+            "0".repeat(32)
+        );
+        client.batch_execute(&held).await.unwrap();
         let checkpoints = sandbox.table("checkpoints");
         if from >= 3 {
             let sql = format!("INSERT INTO {checkpoints} (name, position, moved_at) VALUES ('s', 7, now())");
@@ -245,7 +252,8 @@ async fn s39_a_schema_of_an_earlier_version_is_brought_up_to_date() {
             assert_eq!(store.migrate().await.unwrap(), Migrated { from, to: NEWEST });
         }
         store.verify_schema().await.unwrap();
-        assert!(store.observe(&name("job")).await.unwrap().is_some(), "what was there stays");
+        let kept = store.observe(&name("job")).await.unwrap().expect("what was there stays");
+        assert_eq!((kept.term.get(), kept.origin), (7, None));
         let kept = format!("SELECT coalesce(sum(position), 0)::bigint FROM {checkpoints} WHERE rewinds = 0");
         let kept: i64 = client.query_one(&kept, &[]).await.unwrap().get(0);
         assert_eq!(kept, if from >= 3 { 7 } else { 0 });

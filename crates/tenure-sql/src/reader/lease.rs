@@ -5,6 +5,7 @@ use std::time::Duration;
 use tenure_core::StoreError;
 use tenure_core::id::{Node, NodeName};
 use tenure_core::lease::{Announced, Change, LeaseName, LeaseRecord, Term};
+use tenure_core::registry::Origin;
 use tenure_core::time::StoreTime;
 
 use super::{Columns, Reader};
@@ -36,6 +37,7 @@ impl Reader<'_> {
             released_at: moment("released_us")?,
             revoked_at: moment("revoked_us")?,
             presence: self.presence(row)?,
+            origin: self.origin(row)?,
         })
     }
 
@@ -79,6 +81,13 @@ impl Reader<'_> {
             machine: self.need(row.text("machine"), "machine")?,
             pid: self.fits(self.need(row.number("pid"), "pid")?, "pid")?,
         })
+    }
+
+    fn origin(self, row: &impl Columns) -> Result<Option<Origin>, StoreError> {
+        let epoch = self.maybe(row.text("origin_epoch"), "origin_epoch")?;
+        let Some(number) = self.maybe(row.number("origin_term"), "origin_term")? else { return Ok(None) };
+        let term = Term::from_column(number).ok_or_else(|| self.corrupt(format!("origin_term {number}")))?;
+        Ok(Some(Origin { epoch, term }))
     }
 
     fn presence(self, row: &impl Columns) -> Result<Option<Announced>, StoreError> {

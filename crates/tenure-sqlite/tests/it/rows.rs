@@ -82,6 +82,7 @@ async fn a_sweep_stamps_every_forgotten_row_and_no_lease_of_its_own() {
         claim: unique(),
         backend: "session".into(),
         kind: None,
+        origin: None,
     };
     // More than one batch; the last one lives.
     for at in 0..501 {

@@ -15,7 +15,7 @@ use crate::backend::{SqliteFile, take};
 use crate::events::step;
 
 /// The schema's version that this program makes.
-const NEWEST: u32 = 5;
+const NEWEST: u32 = 6;
 
 #[tokio::test]
 async fn migrating_twice_changes_nothing() {
@@ -170,6 +170,37 @@ fn version_before(file: &SqliteFile, mark: &str) {
     file.raw().execute_batch(&format!("pragma journal_mode = wal; {before}")).unwrap();
 }
 
+/// A lease as an earlier version wrote it.
+fn held_before(file: &SqliteFile) {
+    let number = "0".repeat(32);
+    let sql = format!(
+        "insert into tenure_leases (name, term, node, incarnation, claim, machine, pid, backend, acquired_at, renewed_at, \
+         expires_at) values ('a', 7, 'n', '{number}', '{number}', 'm', 1, 'sqlite', 1, 1, 1)"
+    );
+    file.raw().execute(&sql, []).unwrap();
+}
+
+async fn assert_held_before(store: &SqliteStore) {
+    let name = tenure_core::lease::LeaseName::new("a").unwrap();
+    let row = tenure_core::contract::LeaseStore::observe(store, &name).await.unwrap().unwrap();
+    assert_eq!((row.term.get(), row.origin), (7, None));
+}
+
+/// A lease that was there before holdings of other places were told apart is one of this database.
+#[tokio::test]
+async fn a_schema_of_the_fifth_version_is_brought_up_with_its_leases() {
+    let file = SqliteFile::nothing_yet();
+    version_before(&file, "-- 0006");
+    let store = file.connect().await;
+    let error = store.verify_schema().await.unwrap_err();
+    assert!(matches!(error, StoreError::SchemaOlder { found: 5, known: NEWEST, .. }), "{error}");
+    held_before(&file);
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 5, to: NEWEST });
+    store.verify_schema().await.unwrap();
+    assert_held_before(&store).await;
+    assert_eq!(take(&store, "a", Duration::from_secs(60)).await.term.get(), 8);
+}
+
 #[tokio::test]
 async fn a_schema_of_the_first_version_is_brought_up_with_what_is_in_it() {
     let file = SqliteFile::nothing_yet();
@@ -177,11 +208,10 @@ async fn a_schema_of_the_first_version_is_brought_up_with_what_is_in_it() {
     let store = file.connect().await;
     let error = store.verify_schema().await.unwrap_err();
     assert!(matches!(error, StoreError::SchemaOlder { found: 1, known: NEWEST, .. }), "{error}");
-    let before = take(&store, "a", Duration::from_secs(60)).await;
+    held_before(&file);
     assert_eq!(store.migrate().await.unwrap(), Migrated { from: 1, to: NEWEST });
     store.verify_schema().await.unwrap();
-    let row = tenure_core::contract::LeaseStore::observe(&store, &before.name).await.unwrap().unwrap();
-    assert_eq!(row.term, before.term);
+    assert_held_before(&store).await;
     file.raw().execute("insert into tenure_outbox (topic, type) values ('t', 'k')", []).unwrap();
     assert_eq!(store.read_all(Position::START, 1).await.unwrap().head, Position::START);
 }
@@ -209,12 +239,11 @@ async fn a_schema_of_the_third_version_is_brought_up_with_what_is_in_it() {
     let store = file.connect().await;
     let error = store.verify_schema().await.unwrap_err();
     assert!(matches!(error, StoreError::SchemaOlder { found: 3, known: NEWEST, .. }), "{error}");
-    let before = take(&store, "a", Duration::from_secs(60)).await;
+    held_before(&file);
     file.raw().execute("insert into tenure_checkpoints values ('s', 7, 0)", []).unwrap();
     assert_eq!(store.migrate().await.unwrap(), Migrated { from: 3, to: NEWEST });
     store.verify_schema().await.unwrap();
-    let row = tenure_core::contract::LeaseStore::observe(&store, &before.name).await.unwrap().unwrap();
-    assert_eq!(row.term, before.term);
+    assert_held_before(&store).await;
     let kept = "select position from tenure_checkpoints where name = 's' and rewinds = 0";
     assert_eq!(file.raw().query_row(kept, [], |row| row.get::<_, i64>(0)).unwrap(), 7);
     let look = tenure_core::contract::ClusterStore::look(&store).await.unwrap();

@@ -106,7 +106,9 @@ impl Handle {
         let started = self.now();
         match self.leases.store.try_acquire(claim).await? {
             Acquire::Held(holder) => {
-                self.leases.terms.note_held(&self.name, holder.term);
+                if self.leases.store.one_count() {
+                    self.leases.terms.note_held(&self.name, holder.term);
+                }
                 Ok(Acquired::Held(holder))
             }
             Acquire::Granted(grant) => {

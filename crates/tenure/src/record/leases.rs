@@ -109,6 +109,10 @@ impl LeaseStore for RecordingLeases {
         self.inner.epoch(grant)
     }
 
+    fn one_count(&self) -> bool {
+        self.inner.one_count()
+    }
+
     fn capabilities(&self) -> Capabilities {
         self.inner.capabilities()
     }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use tenure_core::contract::LeaseRegistry;
 use tenure_core::id::Node;
 use tenure_core::lease::{Fence, LeaseName, Term};
-use tenure_core::registry::{Classifier, Entry, Recorded};
+use tenure_core::registry::{Classifier, Entry, Recorded, Touched};
 
 pub use self::leases::RecordingLeases;
 pub use self::locks::RecordingLocks;
@@ -90,6 +90,7 @@ impl Recorder {
             claim: node::random_unique(),
             backend: backend.to_owned(),
             kind: self.shared.options.classifier.kind(name.as_str()),
+            origin: None,
         };
         let kept =
             Kept { alive: Arc::new(alive), term: Arc::default(), ended: Stop::new(), done: Stop::new() };
@@ -182,7 +183,11 @@ async fn keep(shared: Arc<Shared>, entry: Entry, kept: Kept) {
 
 async fn write(shared: &Shared, entry: &Entry) -> Option<Term> {
     match shared.registry.record(entry, shared.options.stale_after).await {
-        Ok(Recorded::At(term)) => Some(term),
+        Ok(Recorded::At(term) | Recorded::Anew { term, .. }) => Some(term),
+        Ok(Recorded::Behind { recorded, by }) => {
+            tracing::warn!(lock = %entry.name, %recorded, %by, "not recorded: a later holding is");
+            None
+        }
         Ok(Recorded::NameTaken) => {
             tracing::warn!(lock = %entry.name, "not recorded: a lease of this store has the same name and is held");
             None
@@ -198,9 +203,9 @@ async fn write(shared: &Shared, entry: &Entry) -> Option<Term> {
 /// touch tells.
 async fn still_ours(shared: &Shared, entry: &Entry, term: Term) -> bool {
     match shared.registry.touch(entry, term, shared.options.stale_after).await {
-        Ok(true) => true,
-        Ok(false) => {
-            tracing::warn!(lock = %entry.name, %term, "this holding is no longer the one in the registry");
+        Ok(Touched::Living) => true,
+        Ok(Touched::Over(loss)) => {
+            tracing::warn!(lock = %entry.name, %term, reason = %loss, "this holding is over in the registry");
             false
         }
         Err(error) => {

@@ -164,7 +164,8 @@ impl Relay {
     }
 
     /// Works only while it holds `lease` ("exclusive"); until then it reads no rows at all. The lease must be kept in the
-    /// store of the outbox: that is what lets the store refuse a relay that was deposed.
+    /// store of the outbox, or recorded there by [`FencedLeases`](crate::FencedLeases): that is what lets the store refuse a
+    /// relay that was deposed.
     #[must_use]
     pub fn exclusive(mut self, lease: Lease) -> Self {
         self.lease = Some(lease);

@@ -10,6 +10,8 @@ mod entities;
 #[cfg(feature = "etcd")]
 mod etcd_failover;
 mod faulty;
+mod fenced;
+mod fenced_suite;
 mod lease;
 mod locks;
 mod mandate;

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use tenure::core::contract::{LeaseAdmin, LeaseRegistry, LeaseStore, SessionLocks};
 use tenure::core::lease::{LeaseRecord, Term};
 use tenure::core::memory::MemoryStore;
-use tenure::core::registry::{Entry, Recorded};
+use tenure::core::registry::{Entry, Recorded, Touched};
 use tenure::{
     Classifier, LeaseLocks, LeaseName, Leases, Recorder, RecorderOptions, RecordingLeases, RecordingLocks,
     SteadyStoreClock, StoreError, local_node,
@@ -102,6 +102,7 @@ async fn a3_rows_of_holders_that_are_gone_are_swept() {
         claim: tenure::core::id::Unique::from_u128(7),
         backend: "session".into(),
         kind: None,
+        origin: None,
     };
     registry.record(&entry, Duration::from_millis(100)).await.unwrap();
     let recorder = Recorder::start(
@@ -224,7 +225,7 @@ impl LeaseRegistry for Broken {
     async fn record(&self, _: &Entry, _: Duration) -> Result<Recorded, StoreError> {
         self.fail().await
     }
-    async fn touch(&self, _: &Entry, _: Term, _: Duration) -> Result<bool, StoreError> {
+    async fn touch(&self, _: &Entry, _: Term, _: Duration) -> Result<Touched, StoreError> {
         self.fail().await
     }
     async fn stamp_released(&self, _: &Entry, _: Term) -> Result<bool, StoreError> {

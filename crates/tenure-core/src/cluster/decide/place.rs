@@ -173,6 +173,7 @@ impl Desk {
             released_at: None,
             revoked_at: None,
             presence: None,
+            origin: None,
         };
         self.history.push(record.change(Cause::Acquired, self.now));
         self.leases.insert(name.clone(), record);

@@ -62,6 +62,7 @@ fn lease(lease: &str, holder: &Node, expires_at: StoreTime) -> LeaseRecord {
         released_at: None,
         revoked_at: None,
         presence: None,
+        origin: None,
     }
 }
 

@@ -96,6 +96,7 @@ pub fn acquire(
         released_at: None,
         revoked_at: None,
         presence: None,
+        origin: None,
     };
     history.push(record.change(Cause::Acquired, now));
     Ok(Decision { outcome: Acquire::Granted(record.grant(claim.ttl)), write: Some(record), history })

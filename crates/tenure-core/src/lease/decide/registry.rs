@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use super::{Decision, TermError, acquire, ended};
-use crate::lease::{Acquire, Cause, Claim, LeaseRecord, Term};
-use crate::registry::{Entry, Recorded};
+use crate::lease::{Acquire, Cause, Claim, LeaseRecord, Loss, Term};
+use crate::mutation::{Rule, off};
+use crate::registry::{Entry, Origin, Recorded, Touched};
 use crate::time::StoreTime;
 
 /// Decides how a holding that was granted elsewhere is written down.
 ///
-/// A lease that this store itself grants (`backend`) is never overwritten by a recording while it is held.
+/// A lease that this store itself grants (`backend`) is never overwritten by a recording while it is held. Of two holdings
+/// that can be compared the later one stays, whichever is written first.
 pub fn record(
     record: Option<&LeaseRecord>,
     remembered: Option<Term>,
@@ -18,15 +20,21 @@ pub fn record(
     backend: &str,
     now: StoreTime,
 ) -> Result<Decision<Recorded>, TermError> {
-    if record.is_some_and(|record| record.is_held(now) && record.backend == backend) {
+    if record.is_some_and(|record| record.is_held(now) && record.is_granted_by(backend)) {
         return Ok(Decision::unchanged(Recorded::NameTaken));
     }
     // The same holding again, because the first answer was lost: it keeps its term.
-    if let Some(record) = record.filter(|record| record.claim == entry.claim && record.released_at.is_none())
-    {
+    if let Some(record) = record.filter(|record| {
+        is_of(record, entry) && record.released_at.is_none() && record.origin == entry.origin
+    }) {
         let write = LeaseRecord { renewed_at: now, expires_at: now.after(stale_after), ..record.clone() };
         return Ok(Decision { outcome: Recorded::At(record.term), write: Some(write), history: Vec::new() });
     }
+    let before = match record.map(|record| compare(record, entry)) {
+        None | Some(Compared::Later) => None,
+        Some(Compared::Behind(behind)) => return Ok(Decision::unchanged(behind)),
+        Some(Compared::Unknown(before)) => Some(before),
+    };
     // Whoever granted it says that the former holder is gone; what is left to say here is how that was noticed.
     let gone = record.filter(|record| record.released_at.is_none()).map(|record| {
         let cause = if record.is_held(now) { Cause::Crashed } else { Cause::Expired };
@@ -42,32 +50,70 @@ pub fn record(
     };
     let free = record.map(|record| LeaseRecord { released_at: Some(now), ..record.clone() });
     let decision = acquire(free.as_ref(), remembered, &claim, &entry.backend, now)?;
-    let outcome = match decision.outcome {
-        Acquire::Granted(grant) => Recorded::At(grant.term),
-        Acquire::Held(_) => Recorded::NameTaken,
+    let outcome = match (decision.outcome, before) {
+        (Acquire::Granted(grant), None) => Recorded::At(grant.term),
+        (Acquire::Granted(grant), Some(before)) => Recorded::Anew { term: grant.term, before },
+        (Acquire::Held(_), _) => Recorded::NameTaken,
     };
     Ok(Decision {
         outcome,
-        write: decision.write,
+        write: decision.write.map(|write| LeaseRecord { origin: entry.origin.clone(), ..write }),
         history: gone.into_iter().chain(decision.history).collect(),
     })
 }
 
-/// Decides whether a recorded holding still stands in its row, and stamps it as living.
+/// How a holding stands to the one that is written down.
+enum Compared {
+    /// It is later, or neither of them was counted elsewhere by the same one.
+    Later,
+    /// It is not later.
+    Behind(Recorded),
+    /// Both were counted by the same one, but not from the same beginning.
+    Unknown(Origin),
+}
+
+fn compare(record: &LeaseRecord, entry: &Entry) -> Compared {
+    let (Some(recorded), Some(origin)) = (&record.origin, &entry.origin) else { return Compared::Later };
+    if record.backend != entry.backend {
+        return Compared::Later;
+    }
+    if recorded.epoch != origin.epoch {
+        return Compared::Unknown(recorded.clone());
+    }
+    // The same number once more is the same grant only if it is the same claim.
+    let later = origin.term > recorded.term || origin.term == recorded.term && is_of(record, entry);
+    if later || off(Rule::OriginRises) {
+        return Compared::Later;
+    }
+    Compared::Behind(Recorded::Behind { recorded: recorded.clone(), by: record.node.name.clone() })
+}
+
+fn is_of(record: &LeaseRecord, entry: &Entry) -> bool {
+    record.claim == entry.claim && record.node.incarnation == entry.node.incarnation
+}
+
+/// Decides whether a recorded holding still stands in its row, and stamps it as living. One whose time is over lives again:
+/// nobody has taken office since, and whoever granted it says that it holds.
 pub fn touch(
     record: Option<&LeaseRecord>,
     entry: &Entry,
     term: Term,
     stale_after: Duration,
     now: StoreTime,
-) -> Decision<bool> {
-    match recorded(record, entry, term) {
-        None => Decision::unchanged(false),
-        Some(record) => {
-            let write = LeaseRecord { renewed_at: now, expires_at: now.after(stale_after), ..record.clone() };
-            Decision { outcome: true, write: Some(write), history: Vec::new() }
-        }
+) -> Decision<Touched> {
+    let Some(record) = record else { return Decision::unchanged(Touched::Over(Loss::Unknown)) };
+    if record.term != term || record.claim != entry.claim {
+        let loss = Loss::Taken { term: record.term, by: record.node.name.clone() };
+        return Decision::unchanged(Touched::Over(loss));
     }
+    if record.released_at.is_some() {
+        return Decision::unchanged(Touched::Over(Loss::Released));
+    }
+    if record.revoked_at.is_some() {
+        return Decision::unchanged(Touched::Over(Loss::Revoked));
+    }
+    let write = LeaseRecord { renewed_at: now, expires_at: now.after(stale_after), ..record.clone() };
+    Decision { outcome: Touched::Living, write: Some(write), history: Vec::new() }
 }
 
 /// Decides the release of a recorded holding.
@@ -81,7 +127,8 @@ pub fn stamp_released(
         None => Decision::unchanged(false),
         Some(record) => {
             let record = LeaseRecord { renewed_at: now, ..record.clone() };
-            ended(&record, Cause::Released, true, now)
+            let cause = if record.revoked_at.is_some() { Cause::Resigned } else { Cause::Released };
+            ended(&record, cause, true, now)
         }
     }
 }
@@ -92,6 +139,7 @@ fn recorded<'a>(record: Option<&'a LeaseRecord>, entry: &Entry, term: Term) -> O
 
 /// Decides whether a row has been forgotten by its recorder: then it is stamped as expired.
 pub fn sweep(record: &LeaseRecord, backend: &str, now: StoreTime) -> Option<Decision<()>> {
-    let forgotten = record.backend != backend && record.released_at.is_none() && now >= record.expires_at;
+    let forgotten =
+        !record.is_granted_by(backend) && record.released_at.is_none() && now >= record.expires_at;
     forgotten.then(|| ended(record, Cause::Expired, (), now))
 }

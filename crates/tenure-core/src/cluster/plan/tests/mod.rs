@@ -105,6 +105,7 @@ impl World {
             released_at: None,
             revoked_at: None,
             presence: None,
+            origin: None,
         };
         self.leases.insert(lease.clone(), record);
         Fence { lease, term: term(number) }
