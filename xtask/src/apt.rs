@@ -31,6 +31,10 @@ const NEEDS: &[Need] = &[
         present: || find_program("mariadbd").is_some() && find_program("mariadb-install-db").is_some(),
     },
     Need { package: "mariadb-client-core", of: &["MariaDB"], present: || find_program("mariadb").is_some() },
+    Need { package: "nats-server", of: &["NATS"], present: || find_program("nats-server").is_some() },
+    Need { package: "openjdk-17-jre-headless", of: &["Kafka"], present: || find_program("java").is_some() },
+    // Fetches Kafka's jars, see `kafka.rs`.
+    Need { package: "maven", of: &["Kafka"], present: || find_program("mvn").is_some() },
     // A user's own way to a SQLite file: the tests insert messages with it.
     Need { package: "sqlite3", of: &[], present: || find_program("sqlite3").is_some() },
     // MySQL is not here: no release of Debian that one would install has it. It is fetched by `mysql.rs`.

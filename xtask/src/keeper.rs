@@ -1,8 +1,8 @@
 //! The process that owns the servers.
 //!
 //! ```text
-//!   cargo xtask test ──stdin (held open)──▶ keeper ──▶ postgres (twice), pgbouncer, mariadb, mysql:
-//!        │  ◀──────stdout (what runs)──────   │        each started, held and stopped by a thread of its own
+//!   cargo xtask test ──stdin (held open)──▶ keeper ──▶ postgres (twice), pgbouncer, mariadb, mysql, nats,
+//!        │  ◀──────stdout (what runs)──────   │        kafka: each started, held and stopped by a thread of its own
 //!        ▼ ends, panics, ctrl-c, SIGKILL      ▼ sees the end of its stdin: stops the servers, removes their files
 //! ```
 //!
@@ -17,6 +17,8 @@ use std::sync::{RwLock, mpsc};
 use std::thread;
 
 use crate::innodb::Innodb;
+use crate::kafka::Kafka;
+use crate::nats::Nats;
 use crate::pgbouncer::PgBouncer;
 use crate::postgres::Postgres;
 use crate::scratch::Scratch;
@@ -74,11 +76,13 @@ impl Report {
 type Start = fn(&Path, Durability) -> (Box<dyn Any>, Vec<Report>);
 
 /// The names of backends, and how to have them. All are started at the same time.
-const STARTS: [(&[&str], Start); 4] = [
+const STARTS: [(&[&str], Start); 6] = [
     (&["Postgres", "PgBouncer"], postgres_and_pgbouncer),
     (&["Postgres", "PgBouncer"], chaos_postgres),
     (&["MariaDB"], mariadb),
     (&["MySQL"], mysql),
+    (&["NATS"], nats),
+    (&["Kafka"], kafka),
 ];
 
 /// Starts the servers that are named, reports, and holds them until standard input ends.
@@ -188,6 +192,32 @@ fn mysql(dir: &Path, durability: Durability) -> (Box<dyn Any>, Vec<Report>) {
     (Box::new(server), reports)
 }
 
+fn nats(dir: &Path, _: Durability) -> (Box<dyn Any>, Vec<Report>) {
+    let server = Account::of("nats").and_then(|account| Nats::start(dir, account));
+    let reports = match &server {
+        Ok(server) => vec![
+            running("NATS", &server.version),
+            variable("TENURE_TEST_NATS_URL", server.url()),
+            variable("TENURE_TEST_NATS_SERVER", server.program.display().to_string()),
+        ],
+        Err(reason) => vec![missing("NATS", reason)],
+    };
+    (Box::new(server), reports)
+}
+
+fn kafka(dir: &Path, _: Durability) -> (Box<dyn Any>, Vec<Report>) {
+    let server = Account::of("kafka").and_then(|account| Kafka::start(dir, account));
+    let reports = match &server {
+        Ok(server) => {
+            vec![running("Kafka", &server.version), variable("TENURE_TEST_KAFKA_URL", server.url())]
+        }
+        Err(reason) => {
+            vec![missing("Kafka", &format!("{reason}; the mock of librdkafka stands in for it"))]
+        }
+    };
+    (Box::new(server), reports)
+}
+
 fn innodb_reports(name: &str, server: &Result<Innodb>) -> Vec<Report> {
     let variables = format!("TENURE_TEST_{}", name.to_uppercase());
     match server {
@@ -246,7 +276,7 @@ mod tests {
         assert_eq!(count(&[DURABLE]), 0);
         assert_eq!(count(&[DURABLE, "MySQL"]), 1);
         assert_eq!(count(&["PgBouncer"]), 2, "the pooler needs a Postgres of ours behind it");
-        assert_eq!(count(&["Postgres", "PgBouncer", "MariaDB", "MySQL"]), STARTS.len());
+        assert_eq!(count(&["Postgres", "PgBouncer", "MariaDB", "MySQL", "NATS", "Kafka"]), STARTS.len());
     }
 
     #[test]

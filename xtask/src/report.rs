@@ -60,7 +60,13 @@ fn backend_line(ground: Ground, count: Count, backends: &[Backend], sqlite: &str
         Ground::SqlServer if backends.iter().all(|backend| backend.name != ground.name()) => {
             "nothing was run against a server, only the statements were checked by a grammar".to_owned()
         }
-        Ground::Postgres | Ground::PgBouncer | Ground::MariaDb | Ground::MySql | Ground::SqlServer => {
+        Ground::Postgres
+        | Ground::PgBouncer
+        | Ground::MariaDb
+        | Ground::MySql
+        | Ground::SqlServer
+        | Ground::Nats
+        | Ground::Kafka => {
             match backends
                 .iter()
                 .find(|backend| backend.name == ground.name())
@@ -110,9 +116,12 @@ mod tests {
     #[test]
     fn a_backend_without_a_test_is_noticed() {
         let backends = [backend("Postgres", Ok("15.1")), backend("PgBouncer", Ok("1.18"))];
-        assert_eq!(untested(&backends, &sample()), ["SQLite", "PgBouncer", "MariaDB", "MySQL", "SQL Server"]);
+        assert_eq!(
+            untested(&backends, &sample()),
+            ["SQLite", "PgBouncer", "MariaDB", "MySQL", "SQL Server", "NATS", "Kafka"]
+        );
         let without = [backend("PgBouncer", Err("not installed")), backend("MariaDB", Err("not installed"))];
-        assert_eq!(untested(&without, &sample()), ["SQLite", "MySQL", "SQL Server"]);
+        assert_eq!(untested(&without, &sample()), ["SQLite", "MySQL", "SQL Server", "NATS", "Kafka"]);
     }
 
     #[test]

@@ -17,12 +17,14 @@ pub(crate) enum Ground {
     MariaDb,
     MySql,
     SqlServer,
+    Nats,
+    Kafka,
     /// Nothing outside the test itself.
     Other,
 }
 
 impl Ground {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Memory,
         Self::Sqlite,
         Self::Postgres,
@@ -30,15 +32,19 @@ impl Ground {
         Self::MariaDb,
         Self::MySql,
         Self::SqlServer,
+        Self::Nats,
+        Self::Kafka,
         Self::Other,
     ];
 
     /// The words in the names of tests. Where a name has more than one, the earlier one here counts.
-    const WORDS: [(&'static str, Self); 6] = [
+    const WORDS: [(&'static str, Self); 8] = [
         ("postgres", Self::Postgres),
         ("mariadb", Self::MariaDb),
         ("mysql", Self::MySql),
         ("sqlserver", Self::SqlServer),
+        ("nats", Self::Nats),
+        ("kafka", Self::Kafka),
         ("sqlite", Self::Sqlite),
         ("memory", Self::Memory),
     ];
@@ -52,6 +58,8 @@ impl Ground {
             Self::MariaDb => "MariaDB",
             Self::MySql => "MySQL",
             Self::SqlServer => "SQL Server",
+            Self::Nats => "NATS",
+            Self::Kafka => "Kafka",
             Self::Other => "no backend",
         }
     }
@@ -65,6 +73,7 @@ impl Ground {
             "tenure-postgres" => Self::Postgres,
             "tenure-sqlite" => Self::Sqlite,
             "tenure-sqlserver" => Self::SqlServer,
+            "tenure-kafka" => Self::Kafka,
             // The name of an example in the docs is the path of its file, which has the name of the package.
             "tenure-mysql" if test.contains("/tenure-mysql/") => Self::Other,
             _ => Self::named(&test).unwrap_or(Self::Other),
@@ -266,6 +275,8 @@ mod tests {
         assert_eq!(of("tenure-cli", "failover::sqlserver::a_killed_leader_is_replaced"), Ground::SqlServer);
         assert_eq!(of("tenure-cli", "a_mysql_that_is_down_is_told"), Ground::MySql);
         assert_eq!(of("tenure-cli", "failover::postgres::through_pgbouncer"), Ground::PgBouncer);
+        assert_eq!(of("tenure", "nats::a_stream_gets_what_a_relay_reads_from_sqlite"), Ground::Nats);
+        assert_eq!(of("tenure-kafka", "sink::order"), Ground::Kafka);
         assert_eq!(of("xtask", "mysql::tests::programs_start"), Ground::Other);
     }
 
