@@ -11,6 +11,8 @@ mod faulty;
 mod lease;
 mod locks;
 mod mandate;
+#[cfg(feature = "nats")]
+mod nats;
 mod parts;
 mod process;
 mod record;
