@@ -29,6 +29,13 @@ pub(crate) struct KafkaUrl {
 impl KafkaUrl {
     /// Takes a URL apart.
     pub(crate) fn parse(text: &str) -> Result<Self, StoreError> {
+        let mut url = Self::parse_loosely(text)?;
+        url.topic = url.topic.map(|topic| check_topic("topic", topic)).transpose()?;
+        Ok(url)
+    }
+
+    /// Takes a URL apart whose topic may be anything.
+    pub(crate) fn parse_loosely(text: &str) -> Result<Self, StoreError> {
         let Some(text) = text.strip_prefix("kafka://") else {
             return refuse("the Kafka URL does not begin with kafka://");
         };
@@ -57,8 +64,7 @@ impl KafkaUrl {
             }
         }
         options.validate()?;
-        let topic = if topic.is_empty() { None } else { Some(check_topic("topic", topic)?) };
-        Ok(Self { options, topic, rest })
+        Ok(Self { options, topic: Some(topic).filter(|topic| !topic.is_empty()), rest })
     }
 }
 
