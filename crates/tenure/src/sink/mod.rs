@@ -1,6 +1,6 @@
-//! Where a relay delivers to: functions of this process, an HTTP receiver, a stream of NATS, or standard output.
+//! Where a relay delivers to: functions of this process, an HTTP receiver, Kafka, a stream of NATS, or standard output.
 //!
-//! [`Handlers`] calls functions, `Http` posts, `Nats` publishes, [`Stdout`] writes lines; [`from_url`] chooses by a
+//! [`Handlers`] calls functions, `Http` posts, `Nats` publishes, `KafkaSink` (crate `tenure-kafka`) produces, [`Stdout`] writes lines; [`from_url`] chooses by a
 //! URL from the configuration, never by a row. What leaves the process is a CloudEvent (version 1.0); which attributes
 //! it has, and what becomes of a message's headers, stands at [`EventSource`].
 //!
@@ -29,7 +29,7 @@ pub use self::http::{Http, SIGNATURE_HEADER, verify_signature};
 pub use self::lines::{Lines, Stdout};
 #[cfg(feature = "nats")]
 pub use self::nats::Nats;
-pub use self::options::{HttpOptions, NatsOptions, Secret};
+pub use self::options::{HttpOptions, KafkaSinkOptions, NatsOptions, Secret};
 pub use tenure_core::outbox::cloudevents::{BadEventSource, EventSource};
 
 /// What the sinks of [`from_url`] are made with. Each takes what concerns it.
@@ -39,6 +39,8 @@ pub struct SinkOptions {
     pub event_source: EventSource,
     /// For `http:` and `https:`.
     pub http: HttpOptions,
+    /// For `kafka:`.
+    pub kafka: KafkaSinkOptions,
     /// For `nats:`.
     pub nats: NatsOptions,
 }
@@ -48,7 +50,9 @@ pub struct SinkOptions {
 #[non_exhaustive]
 pub enum SinkError {
     /// The URL's scheme names no sink.
-    #[error("unknown scheme `{scheme}:` in the receiver's URL; known are http:, https:, nats: and stdout:")]
+    #[error(
+        "unknown scheme `{scheme}:` in the receiver's URL; known are http:, https:, kafka:, nats: and stdout:"
+    )]
     UnknownScheme {
         /// The scheme that was given.
         scheme: String,
@@ -86,7 +90,7 @@ pub enum SinkError {
     },
 }
 
-/// Makes the sink that `url` names: `http://…`, `https://…`, `nats://…` or `stdout:`. Connects to nothing.
+/// Makes the sink that `url` names: `http://…`, `https://…`, `kafka://…`, `nats://…` or `stdout:`. Connects to nothing.
 pub fn from_url(url: &str, options: SinkOptions) -> Result<Arc<dyn Sink>, SinkError> {
     let (scheme, rest) = url.split_once(':').ok_or(SinkError::NoScheme)?;
     match scheme.to_ascii_lowercase().as_str() {
@@ -98,6 +102,15 @@ pub fn from_url(url: &str, options: SinkOptions) -> Result<Arc<dyn Sink>, SinkEr
         "http" => Err(SinkError::LeftOut { scheme: "http", feature: "http" }),
         #[cfg(not(feature = "http"))]
         "https" => Err(SinkError::LeftOut { scheme: "https", feature: "http" }),
+        #[cfg(feature = "kafka")]
+        "kafka" => {
+            options.kafka.validate()?;
+            let unusable = |error: tenure_core::StoreError| SinkError::BadUrl { message: error.to_string() };
+            let sink = tenure_kafka::KafkaSink::from_url(url, options.event_source).map_err(unusable)?;
+            Ok(Arc::new(sink.with_timeout(options.kafka.timeout)))
+        }
+        #[cfg(not(feature = "kafka"))]
+        "kafka" => Err(SinkError::LeftOut { scheme: "kafka", feature: "kafka" }),
         #[cfg(feature = "nats")]
         "nats" => Ok(Arc::new(Nats::new(url, options.event_source, options.nats)?)),
         #[cfg(not(feature = "nats"))]

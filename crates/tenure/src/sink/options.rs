@@ -191,6 +191,32 @@ impl NatsOptions {
     }
 }
 
+/// How messages are produced to Kafka; the URL says the rest.
+#[derive(Debug, Clone)]
+pub struct KafkaSinkOptions {
+    /// How long the delivery reports of a batch may take; then everything is taken out of the producer. 10 s.
+    pub timeout: Duration,
+}
+
+impl Default for KafkaSinkOptions {
+    fn default() -> Self {
+        Self { timeout: Duration::from_secs(10) }
+    }
+}
+
+impl KafkaSinkOptions {
+    /// Checks every field.
+    pub fn validate(&self) -> Result<(), SinkError> {
+        match self.timeout.is_zero() || self.timeout > TIMEOUT_MAX {
+            false => Ok(()),
+            true => {
+                let message = format!("{:?} is not above 0 and at most 1 h", self.timeout);
+                Err(SinkError::BadOption { option: "kafka timeout", message })
+            }
+        }
+    }
+}
+
 /// A secret from the environment; an empty one is none.
 fn secret(name: &'static str, value: Option<std::ffi::OsString>) -> Result<Option<Secret>, SinkError> {
     match value.map(std::ffi::OsString::into_string) {

@@ -264,7 +264,10 @@ fn refused(url: &str) -> SinkError {
 async fn a_url_chooses_the_sink_and_what_it_cannot_be_is_said_without_repeating_it() {
     assert_eq!(from_url("stdout:", SinkOptions::default()).unwrap().name(), "stdout");
     let unknown = refused("ftp://u:p4ssw0rd@host/").to_string();
-    assert_eq!(unknown, "unknown scheme `ftp:` in the receiver's URL; known are http:, https: and stdout:");
+    assert_eq!(
+        unknown,
+        "unknown scheme `ftp:` in the receiver's URL; known are http:, https:, kafka:, nats: and stdout:"
+    );
     assert_eq!(refused("user@host"), SinkError::NoScheme);
     assert_eq!(refused(""), SinkError::NoScheme);
     assert_eq!(refused("p4ss_w0rd:x@host"), SinkError::NoScheme);
