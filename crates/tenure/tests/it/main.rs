@@ -8,6 +8,8 @@ mod cluster;
 mod depot;
 mod entities;
 mod faulty;
+#[cfg(feature = "kafka")]
+mod kafka;
 mod lease;
 mod locks;
 mod mandate;

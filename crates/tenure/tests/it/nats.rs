@@ -1,6 +1,5 @@
 //! The sink of NATS: a stream of a real server gets what a relay reads from SQLite.
 
-use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -13,23 +12,11 @@ use tenure::core::outbox::{Body, Message, NewMessage, Verdict};
 use tenure::sink::{EventSource, Nats, NatsOptions, SinkOptions, from_url};
 use tenure::{Relay, RelaySettings, RetryPolicy, Stop};
 
-use crate::server::Place;
+use crate::server::{Place, given};
 use crate::sink::{ID, message};
 
 const USER: &str = "canary-us3r-abcdef";
 const PASSWORD: &str = "canary-passw0rd-abcdef";
-
-/// The value of a variable. Its absence is said aloud, and fails with `CI=true`.
-fn given(variable: &str) -> Option<String> {
-    let value = std::env::var(variable).ok().filter(|value| !value.is_empty());
-    if value.is_none() {
-        let ci = std::env::var("CI").is_ok_and(|value| value == "true" || value == "1");
-        assert!(!ci, "{variable} is not set, and with CI=true that is a failure");
-        let _ =
-            writeln!(io::stderr(), "{variable} IS NOT SET: a test of NATS passes without having been run");
-    }
-    value
-}
 
 /// A stream of a test's own, on the server that the environment names.
 struct Stream {

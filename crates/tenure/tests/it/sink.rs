@@ -282,6 +282,20 @@ fn a_build_without_http_says_so() {
     assert!(refused("HTTP://host/").to_string().contains("no support for http:"));
 }
 
+#[cfg(not(feature = "kafka"))]
+#[test]
+fn a_build_without_kafka_says_so() {
+    let refusal = refused("kafka://u:p4ssw0rd@host/t").to_string();
+    assert_eq!(refusal, "this build has no support for kafka: (feature `kafka` is off)");
+}
+
+#[cfg(not(feature = "nats"))]
+#[test]
+fn a_build_without_nats_says_so() {
+    let refusal = refused("nats://p4ssw0rd@host/t").to_string();
+    assert_eq!(refusal, "this build has no support for nats: (feature `nats` is off)");
+}
+
 #[test]
 fn an_event_source_is_a_uri_reference() {
     assert_eq!(EventSource::default().as_str(), "tenure");
