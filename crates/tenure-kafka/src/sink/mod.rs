@@ -116,7 +116,7 @@ impl KafkaSink {
         };
         let (many, alone) = (client(Sharing::Many), client(Sharing::Alone));
         // A property that librdkafka does not know is to be heard of now, and not with the first message.
-        if many.config.create_native_config().is_err() {
+        if [&many, &alone].iter().any(|client| client.config.create_native_config().is_err()) {
             return refuse("a property in the Kafka URL is not one of librdkafka's, or has no such value");
         }
         Ok(Self { topic, source, timeout: DEFAULT_TIMEOUT, name, many, alone })

@@ -36,6 +36,11 @@ const RECORD_MAX_BYTES: &str = "67108864";
 /// The longest complaint of the client that is kept.
 const TROUBLE_MAX_CHARS: usize = 200;
 
+/// What librdkafka also calls the properties that are set here, and what would weaken them: of two names for one property,
+/// chance would decide which counts.
+const OTHER_NAMES: [&str; 5] =
+    ["request.required.acks", "max.in.flight", "delivery.timeout.ms", "retries", "message.send.max.retries"];
+
 /// How records may share a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sharing {
@@ -56,10 +61,14 @@ pub(super) fn config(options: &KafkaOptions, sharing: Sharing, timeout: Duration
     // As Kafka's own clients choose a partition, so that consumers find the same keys at the same place.
     unless_given("partitioner", "murmur2_random");
     unless_given("message.max.bytes", RECORD_MAX_BYTES);
-    unless_given("linger.ms", "1");
-    unless_given("compression.codec", "none");
+    if !options.properties.contains_key("queue.buffering.max.ms") {
+        unless_given("linger.ms", "1");
+    }
     unless_given("retry.backoff.ms", "50");
     unless_given("reconnect.backoff.max.ms", "1000");
+    for name in OTHER_NAMES {
+        config.remove(name);
+    }
     config
         .set("enable.idempotence", "true")
         .set("acks", "all")
@@ -191,4 +200,38 @@ impl ProducerContext for Reports {
 
 fn code(error: &KafkaError) -> RDKafkaErrorCode {
     error.rdkafka_error_code().unwrap_or(RDKafkaErrorCode::Fail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_order_stands_on_cannot_be_set_otherwise() {
+        let mut options = KafkaOptions::new(vec!["h:1".into()]).unwrap();
+        let ours = [
+            ("enable.idempotence", "true"),
+            ("acks", "all"),
+            ("max.in.flight.requests.per.connection", "1"),
+            ("enable.gapless.guarantee", "true"),
+            ("message.timeout.ms", "0"),
+        ];
+        for (name, _) in ours {
+            options.properties.insert(name.into(), "5".into());
+        }
+        for name in OTHER_NAMES {
+            options.properties.insert(name.into(), "5".into());
+        }
+        options.properties.insert("linger.ms".into(), "7".into());
+        let many = config(&options, Sharing::Many, Duration::from_secs(3));
+        for (name, value) in ours {
+            assert_eq!(many.get(name), Some(value), "{name}");
+        }
+        assert!(OTHER_NAMES.iter().all(|name| many.get(name).is_none()), "by no other name either");
+        assert_eq!(many.get("linger.ms"), Some("7"), "what is a matter of taste is the user's");
+        let alone = config(&options, Sharing::Alone, Duration::from_secs(3));
+        assert_eq!(alone.get("batch.num.messages"), Some("1"));
+        assert_eq!(alone.get("message.timeout.ms"), Some("3000"));
+        assert_eq!(alone.get("enable.idempotence"), Some("true"));
+    }
 }
