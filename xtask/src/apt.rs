@@ -34,6 +34,10 @@ const NEEDS: &[Need] = &[
     Need { package: "etcd-server", of: &["etcd"], present: || find_program("etcd").is_some() },
     // The client of etcd is generated when it is built.
     Need { package: "protobuf-compiler", of: &[], present: || find_program("protoc").is_some() },
+    Need { package: "nats-server", of: &["NATS"], present: || find_program("nats-server").is_some() },
+    Need { package: "openjdk-17-jre-headless", of: &["Kafka"], present: || find_program("java").is_some() },
+    // Fetches Kafka's jars, see `kafka.rs`.
+    Need { package: "maven", of: &["Kafka"], present: || find_program("mvn").is_some() },
     // A user's own way to a SQLite file: the tests insert messages with it.
     Need { package: "sqlite3", of: &[], present: || find_program("sqlite3").is_some() },
     // MySQL is not here: no release of Debian that one would install has it. It is fetched by `mysql.rs`.

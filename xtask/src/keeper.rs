@@ -1,8 +1,8 @@
 //! The process that owns the servers.
 //!
 //! ```text
-//!   cargo xtask test ──stdin (held open)──▶ keeper ──▶ postgres (twice), pgbouncer, mariadb, mysql, etcd:
-//!        │  ◀──────stdout (what runs)──────   │        each started, held and stopped by a thread of its own
+//!   cargo xtask test ──stdin (held open)──▶ keeper ──▶ postgres (twice), pgbouncer, mariadb, mysql, etcd, nats,
+//!        │  ◀──────stdout (what runs)──────   │        kafka: each started, held and stopped by a thread of its own
 //!        ▼ ends, panics, ctrl-c, SIGKILL      ▼ sees the end of its stdin: stops the servers, removes their files
 //! ```
 //!
@@ -18,6 +18,8 @@ use std::thread;
 
 use crate::etcd::Etcd;
 use crate::innodb::Innodb;
+use crate::kafka::Kafka;
+use crate::nats::Nats;
 use crate::pgbouncer::PgBouncer;
 use crate::postgres::Postgres;
 use crate::scratch::Scratch;
@@ -75,12 +77,14 @@ impl Report {
 type Start = fn(&Path, Durability) -> (Box<dyn Any>, Vec<Report>);
 
 /// The names of backends, and how to have them. All are started at the same time.
-const STARTS: [(&[&str], Start); 5] = [
+const STARTS: [(&[&str], Start); 7] = [
     (&["Postgres", "PgBouncer"], postgres_and_pgbouncer),
     (&["Postgres", "PgBouncer"], chaos_postgres),
     (&["MariaDB"], mariadb),
     (&["MySQL"], mysql),
     (&["etcd"], etcd),
+    (&["NATS"], nats),
+    (&["Kafka"], kafka),
 ];
 
 /// Starts the servers that are named, reports, and holds them until standard input ends.
@@ -201,6 +205,32 @@ fn etcd(dir: &Path, durability: Durability) -> (Box<dyn Any>, Vec<Report>) {
     (Box::new(server), reports)
 }
 
+fn nats(dir: &Path, _: Durability) -> (Box<dyn Any>, Vec<Report>) {
+    let server = Account::of("nats").and_then(|account| Nats::start(dir, account));
+    let reports = match &server {
+        Ok(server) => vec![
+            running("NATS", &server.version),
+            variable("TENURE_TEST_NATS_URL", server.url()),
+            variable("TENURE_TEST_NATS_SERVER", server.program.display().to_string()),
+        ],
+        Err(reason) => vec![missing("NATS", reason)],
+    };
+    (Box::new(server), reports)
+}
+
+fn kafka(dir: &Path, _: Durability) -> (Box<dyn Any>, Vec<Report>) {
+    let server = Account::of("kafka").and_then(|account| Kafka::start(dir, account));
+    let reports = match &server {
+        Ok(server) => {
+            vec![running("Kafka", &server.version), variable("TENURE_TEST_KAFKA_URL", server.url())]
+        }
+        Err(reason) => {
+            vec![missing("Kafka", &format!("{reason}; the mock of librdkafka stands in for it"))]
+        }
+    };
+    (Box::new(server), reports)
+}
+
 fn innodb_reports(name: &str, server: &Result<Innodb>) -> Vec<Report> {
     let variables = format!("TENURE_TEST_{}", name.to_uppercase());
     match server {
@@ -259,7 +289,8 @@ mod tests {
         assert_eq!(count(&[DURABLE]), 0);
         assert_eq!(count(&[DURABLE, "MySQL"]), 1);
         assert_eq!(count(&["PgBouncer"]), 2, "the pooler needs a Postgres of ours behind it");
-        assert_eq!(count(&["Postgres", "PgBouncer", "MariaDB", "MySQL", "etcd"]), STARTS.len());
+        let all = ["Postgres", "PgBouncer", "MariaDB", "MySQL", "etcd", "NATS", "Kafka"];
+        assert_eq!(count(&all), STARTS.len());
     }
 
     #[test]

@@ -15,9 +15,11 @@ mod certificate;
 mod commands;
 mod etcd;
 mod innodb;
+mod kafka;
 mod keeper;
 mod mariadb;
 mod mysql;
+mod nats;
 mod pgbouncer;
 mod postgres;
 mod report;
@@ -65,6 +67,9 @@ ENVIRONMENT
   TENURE_TEST_MYSQL_CA           as TENURE_TEST_MARIADB_CA, and TENURE_TEST_MYSQL_TLS_LOCALHOST too
   TENURE_TEST_ETCD_URL           use this etcd instead of a private one; tests that restart a server need the program too
   TENURE_TEST_SQLSERVER_URL      use this SQL Server; without it nothing runs on one, also in CI: it cannot be had here
+  TENURE_TEST_NATS_URL           use this NATS with JetStream instead of a private one
+  TENURE_TEST_NATS_SERVER        the program `nats-server`, for tests that stop and start one of their own
+  TENURE_TEST_KAFKA_URL          use this Kafka instead of a private one; where there is none, a mock of librdkafka stands in
   RUST_TEST_THREADS              tests at a time (4 when not set: they are sensitive to time)
 
 EXAMPLES

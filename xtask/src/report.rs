@@ -65,7 +65,9 @@ fn backend_line(ground: Ground, count: Count, backends: &[Backend], sqlite: &str
         | Ground::MariaDb
         | Ground::MySql
         | Ground::Etcd
-        | Ground::SqlServer => {
+        | Ground::SqlServer
+        | Ground::Nats
+        | Ground::Kafka => {
             match backends
                 .iter()
                 .find(|backend| backend.name == ground.name())
@@ -117,10 +119,10 @@ mod tests {
         let backends = [backend("Postgres", Ok("15.1")), backend("PgBouncer", Ok("1.18"))];
         assert_eq!(
             untested(&backends, &sample()),
-            ["SQLite", "PgBouncer", "MariaDB", "MySQL", "etcd", "SQL Server"]
+            ["SQLite", "PgBouncer", "MariaDB", "MySQL", "etcd", "SQL Server", "NATS", "Kafka"]
         );
         let without = [backend("PgBouncer", Err("not installed")), backend("MariaDB", Err("not installed"))];
-        assert_eq!(untested(&without, &sample()), ["SQLite", "MySQL", "etcd", "SQL Server"]);
+        assert_eq!(untested(&without, &sample()), ["SQLite", "MySQL", "etcd", "SQL Server", "NATS", "Kafka"]);
     }
 
     #[test]

@@ -12,12 +12,14 @@ use crate::server::Durability;
 use crate::{Result, apt};
 
 /// The backends that have a private server, and the variable by which tests find it.
-const BACKENDS: [(&str, &str); 5] = [
+const BACKENDS: [(&str, &str); 7] = [
     ("Postgres", "TENURE_TEST_POSTGRES_URL"),
     ("PgBouncer", "TENURE_TEST_PGBOUNCER_URL"),
     ("MariaDB", "TENURE_TEST_MARIADB_URL"),
     ("MySQL", "TENURE_TEST_MYSQL_URL"),
     ("etcd", "TENURE_TEST_ETCD_URL"),
+    ("NATS", "TENURE_TEST_NATS_URL"),
+    ("Kafka", "TENURE_TEST_KAFKA_URL"),
 ];
 /// The backend that is tested on a server only when one is given: it is not to be had as a private one. Without it, it is
 /// not among the backends of a run, and nothing is missing; the summary says what was not run.

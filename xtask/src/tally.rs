@@ -18,12 +18,14 @@ pub(crate) enum Ground {
     MySql,
     Etcd,
     SqlServer,
+    Nats,
+    Kafka,
     /// Nothing outside the test itself.
     Other,
 }
 
 impl Ground {
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Memory,
         Self::Sqlite,
         Self::Postgres,
@@ -32,16 +34,20 @@ impl Ground {
         Self::MySql,
         Self::Etcd,
         Self::SqlServer,
+        Self::Nats,
+        Self::Kafka,
         Self::Other,
     ];
 
     /// The words in the names of tests. Where a name has more than one, the earlier one here counts.
-    const WORDS: [(&'static str, Self); 7] = [
+    const WORDS: [(&'static str, Self); 9] = [
         ("postgres", Self::Postgres),
         ("mariadb", Self::MariaDb),
         ("mysql", Self::MySql),
         ("sqlserver", Self::SqlServer),
         ("etcd", Self::Etcd),
+        ("nats", Self::Nats),
+        ("kafka", Self::Kafka),
         ("sqlite", Self::Sqlite),
         ("memory", Self::Memory),
     ];
@@ -56,6 +62,8 @@ impl Ground {
             Self::MySql => "MySQL",
             Self::Etcd => "etcd",
             Self::SqlServer => "SQL Server",
+            Self::Nats => "NATS",
+            Self::Kafka => "Kafka",
             Self::Other => "no backend",
         }
     }
@@ -70,6 +78,7 @@ impl Ground {
             "tenure-sqlite" => Self::Sqlite,
             "tenure-sqlserver" => Self::SqlServer,
             "tenure-etcd" => Self::Etcd,
+            "tenure-kafka" => Self::Kafka,
             // The name of an example in the docs is the path of its file, which has the name of the package.
             "tenure-mysql" if test.contains("/tenure-mysql/") => Self::Other,
             _ => Self::named(&test).unwrap_or(Self::Other),
@@ -271,6 +280,8 @@ mod tests {
         assert_eq!(of("tenure-cli", "failover::sqlserver::a_killed_leader_is_replaced"), Ground::SqlServer);
         assert_eq!(of("tenure-cli", "a_mysql_that_is_down_is_told"), Ground::MySql);
         assert_eq!(of("tenure-cli", "failover::postgres::through_pgbouncer"), Ground::PgBouncer);
+        assert_eq!(of("tenure", "nats::a_stream_gets_what_a_relay_reads_from_sqlite"), Ground::Nats);
+        assert_eq!(of("tenure-kafka", "sink::order"), Ground::Kafka);
         assert_eq!(of("xtask", "mysql::tests::programs_start"), Ground::Other);
     }
 

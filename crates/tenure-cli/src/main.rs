@@ -108,6 +108,7 @@ async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Bench(BenchCommand::Enqueue(args)) => bench::outbox::enqueue::enqueue(global, &args).await,
         Command::Bench(BenchCommand::Latency(args)) => bench::outbox::latency::latency(global, &args).await,
         Command::Bench(BenchCommand::Parked(args)) => bench::outbox::parked::parked(global, &args).await,
+        Command::Bench(BenchCommand::Kafka(args)) => bench::kafka::kafka(global, &args).await,
         Command::Bench(BenchCommand::Append(args)) => bench::events::append::append(global, &args).await,
         Command::Bench(BenchCommand::Subscribe(args)) => {
             bench::events::subscribe::subscribe(global, &args).await

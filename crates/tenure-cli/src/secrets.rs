@@ -29,8 +29,13 @@ fn named(text: &str) -> Option<usize> {
 fn hide_userinfo(line: &str) -> String {
     let found = line.split_once("//").and_then(|(scheme, rest)| {
         let (userinfo, host) = rest.rsplit_once('@')?;
-        let (user, _) = userinfo.split_once(':')?;
-        Some(format!("{scheme}//{user}:{HIDDEN}@{host}"))
+        match userinfo.split_once(':') {
+            Some((user, _)) => Some(format!("{scheme}//{user}:{HIDDEN}@{host}")),
+            // What stands alone there is a token to NATS, and not a user.
+            None => {
+                scheme.to_ascii_lowercase().ends_with("nats:").then(|| format!("{scheme}//{HIDDEN}@{host}"))
+            }
+        }
     });
     found.unwrap_or_else(|| line.to_owned())
 }
@@ -88,6 +93,8 @@ mod tests {
             ),
             ("sqlserver://h;PWD={se;c}}r};user=u", "sqlserver://h;PWD=…;user=u"),
             ("Server=h;Password=secret", "Server=h;Password=…"),
+            ("to 'nats://t0ken@h:1/a' found", "to 'nats://…@h:1/a' found"),
+            ("nats://u:secret@h/a", "nats://u:…@h/a"),
             ("nothing to hide", "nothing to hide"),
         ] {
             assert_eq!(without_passwords(text), expected);

@@ -81,6 +81,33 @@ pub(crate) struct ParkedArgs {
     pub(crate) rounds: u32,
 }
 
+/// Measure how fast messages go to Kafka, against the plain producer with the same settings
+///
+/// Both write the same records into the topic of the URL, in turns; they stay there. Without a database: what is measured is
+/// the sink alone.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  tenure bench kafka --to kafka://127.0.0.1:9092/bench --json")]
+pub(crate) struct KafkaArgs {
+    /// The brokers and the topic, as for `tenure relay`
+    #[arg(long, env = "TENURE_TO", value_name = "SINK", hide_env_values = true)]
+    pub(crate) to: String,
+    /// How many messages are written each time
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub(crate) messages: u32,
+    /// Over how many sources they are spread; 0 for messages without a source
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    pub(crate) sources: u32,
+    /// How large a payload is, in bytes
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) payload: u32,
+    /// How many batches are under way at once
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) concurrency: u32,
+    /// How often it is measured; the median counts
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) rounds: u32,
+}
+
 /// Measure how fast events are appended, each with a dispatch, against the same rows inserted by hand
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tenure bench append --db postgres://app@127.0.0.1/app --json")]

@@ -14,7 +14,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub(crate) use self::bench::{
-    AppendArgs, DrainArgs, EnqueueArgs, LatencyArgs, LatencyTo, LoadArgs, ParkedArgs, SubscribeArgs,
+    AppendArgs, DrainArgs, EnqueueArgs, KafkaArgs, LatencyArgs, LatencyTo, LoadArgs, ParkedArgs,
+    SubscribeArgs,
 };
 pub(crate) use self::cluster::{ClusterArgs, ClusterMeasure, ClusterNodeArgs};
 pub(crate) use self::daemon::{DaemonCommand, SteerArgs};
@@ -251,6 +252,7 @@ pub(crate) enum BenchCommand {
     Enqueue(EnqueueArgs),
     Latency(LatencyArgs),
     Parked(ParkedArgs),
+    Kafka(KafkaArgs),
     Append(AppendArgs),
     Subscribe(SubscribeArgs),
     Load(LoadArgs),

@@ -63,7 +63,7 @@ pub(crate) struct SendArgs {
     tenure relay --db postgres://app@db.internal/app --to https://receiver.internal/events --lease etcd://etcd.internal:2379\n  \
     tenure relay --db sqlite:app.db --to stdout: --until-empty")]
 pub(crate) struct RelayArgs {
-    /// Where messages go: http://…, https://… or stdout:
+    /// Where messages go: http://…, https://…, kafka://BROKERS/TOPIC, nats://HOST/SUBJECT or stdout:
     #[arg(long, env = "TENURE_TO", value_name = "SINK", hide_env_values = true)]
     pub(crate) to: String,
     /// single: no lease, only one relay may run; exclusive: one of many works; partitioned:N: many work, each on some of N

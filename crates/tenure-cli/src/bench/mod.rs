@@ -6,6 +6,11 @@ mod contestant;
 pub(crate) mod events;
 pub(crate) mod failover;
 pub(crate) mod idle;
+#[cfg(feature = "kafka")]
+pub(crate) mod kafka;
+#[cfg(not(feature = "kafka"))]
+#[path = "no_kafka.rs"]
+pub(crate) mod kafka;
 mod meter;
 pub(crate) mod outbox;
 mod proxy;

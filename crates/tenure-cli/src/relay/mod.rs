@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tenure::core::contract::{LeaseStore, Sink};
-use tenure::sink::{self, HttpOptions, SinkError, SinkOptions};
+use tenure::sink::{self, HttpOptions, KafkaSinkOptions, NatsOptions, SinkError, SinkOptions};
 use tenure::{
     Database, FencedLeases, LeaseSettings, OutboxParts, RelayError, RelayStatus, Role, Stop, local_node,
 };
@@ -144,7 +144,12 @@ fn sink(args: &RelayArgs) -> Result<Arc<dyn Sink>, Failure> {
     let mut http = HttpOptions::from_env().map_err(wrong)?;
     http.timeout = args.deadline;
     http.idle_connections = args.concurrency;
-    sink::from_url(&args.to, SinkOptions { http, ..SinkOptions::default() }).map_err(wrong)
+    // What the sink itself gives up is told with its reason; past the relay's deadline nothing is known.
+    let mut nats = NatsOptions::from_env().map_err(wrong)?;
+    nats.timeout = nats.timeout.min(args.deadline / 3);
+    let mut kafka = KafkaSinkOptions::default();
+    kafka.timeout = kafka.timeout.min(args.deadline / 2);
+    sink::from_url(&args.to, SinkOptions { http, kafka, nats, ..SinkOptions::default() }).map_err(wrong)
 }
 
 /// Waits until nothing is left that could be delivered now; for ever unless that was asked for.

@@ -22,6 +22,7 @@
 //! again ([`RetryPolicy`]), what to read, deliver and record next ([`Drain`]), and when to look again ([`Pace`]).
 
 mod admin;
+pub mod cloudevents;
 mod content;
 mod decode;
 mod drain;

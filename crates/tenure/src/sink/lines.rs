@@ -11,12 +11,12 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use serde::de::IgnoredAny;
 use tenure_core::contract::Sink;
+use tenure_core::outbox::cloudevents::{attributes, is_json_type};
 use tenure_core::outbox::{Body, Message, Verdict};
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::Mutex;
 
 use super::EventSource;
-use super::cloudevents::{attributes, is_json};
 
 /// How many messages are written before a flush.
 const BATCH: usize = 256;
@@ -160,7 +160,7 @@ fn append(line: &mut Vec<u8>, source: &EventSource, message: &Message) -> io::Re
     written?;
     member(line, "datacontenttype", message.content_type())?;
     match &message.body {
-        Body::Text(text) if is_json(message.content_type()) && is_json_text(text) => {
+        Body::Text(text) if is_json_type(message.content_type()) && is_json_text(text) => {
             // As it stands: another writer would lose large numbers and the order of keys. A line's end between its
             // tokens means nothing, and inside of its strings JSON has none.
             line.extend_from_slice(b"\"data\":");

@@ -1,29 +1,36 @@
-//! Where a relay delivers to: functions of this process, an HTTP receiver, or standard output.
+//! Where a relay delivers to: functions of this process, an HTTP receiver, Kafka, a stream of NATS, or standard output.
 //!
-//! [`Handlers`] calls functions, `Http` posts, [`Stdout`] writes lines; [`from_url`] chooses by a
+//! [`Handlers`] calls functions, `Http` posts, `Nats` publishes, `KafkaSink` (crate `tenure-kafka`) produces, [`Stdout`] writes lines; [`from_url`] chooses by a
 //! URL from the configuration, never by a row. What leaves the process is a CloudEvent (version 1.0); which attributes
 //! it has, and what becomes of a message's headers, stands at [`EventSource`].
 //!
 //! Every sink delivers at least once: an answer that got lost, or a relay that died before it could write the answer
 //! down, brings the same message again, with the same id. The receiver's inbox makes its effect happen once.
 
-mod cloudevents;
 mod handlers;
 #[cfg(feature = "http")]
 mod http;
 mod lines;
+#[cfg(feature = "nats")]
+mod nats;
 mod options;
+#[cfg(any(feature = "http", feature = "nats"))]
+mod shown;
+#[cfg(any(feature = "http", feature = "nats"))]
+mod tls;
 
 use std::sync::Arc;
 
 use tenure_core::contract::Sink;
 
-pub use self::cloudevents::EventSource;
 pub use self::handlers::{HandlerFuture, Handlers, verdict};
 #[cfg(feature = "http")]
 pub use self::http::{Http, SIGNATURE_HEADER, verify_signature};
 pub use self::lines::{Lines, Stdout};
-pub use self::options::{HttpOptions, Secret};
+#[cfg(feature = "nats")]
+pub use self::nats::Nats;
+pub use self::options::{HttpOptions, KafkaSinkOptions, NatsOptions, Secret};
+pub use tenure_core::outbox::cloudevents::{BadEventSource, EventSource};
 
 /// What the sinks of [`from_url`] are made with. Each takes what concerns it.
 #[derive(Debug, Clone, Default)]
@@ -32,6 +39,10 @@ pub struct SinkOptions {
     pub event_source: EventSource,
     /// For `http:` and `https:`.
     pub http: HttpOptions,
+    /// For `kafka:`.
+    pub kafka: KafkaSinkOptions,
+    /// For `nats:`.
+    pub nats: NatsOptions,
 }
 
 /// A sink could not be made. The message never holds a secret, nor more of a URL than its scheme.
@@ -39,7 +50,9 @@ pub struct SinkOptions {
 #[non_exhaustive]
 pub enum SinkError {
     /// The URL's scheme names no sink.
-    #[error("unknown scheme `{scheme}:` in the receiver's URL; known are http:, https: and stdout:")]
+    #[error(
+        "unknown scheme `{scheme}:` in the receiver's URL; known are http:, https:, kafka:, nats: and stdout:"
+    )]
     UnknownScheme {
         /// The scheme that was given.
         scheme: String,
@@ -77,7 +90,7 @@ pub enum SinkError {
     },
 }
 
-/// Makes the sink that `url` names: `http://…`, `https://…` or `stdout:`. Connects to nothing.
+/// Makes the sink that `url` names: `http://…`, `https://…`, `kafka://…`, `nats://…` or `stdout:`. Connects to nothing.
 pub fn from_url(url: &str, options: SinkOptions) -> Result<Arc<dyn Sink>, SinkError> {
     let (scheme, rest) = url.split_once(':').ok_or(SinkError::NoScheme)?;
     match scheme.to_ascii_lowercase().as_str() {
@@ -89,6 +102,19 @@ pub fn from_url(url: &str, options: SinkOptions) -> Result<Arc<dyn Sink>, SinkEr
         "http" => Err(SinkError::LeftOut { scheme: "http", feature: "http" }),
         #[cfg(not(feature = "http"))]
         "https" => Err(SinkError::LeftOut { scheme: "https", feature: "http" }),
+        #[cfg(feature = "kafka")]
+        "kafka" => {
+            options.kafka.validate()?;
+            let unusable = |error: tenure_core::StoreError| SinkError::BadUrl { message: error.to_string() };
+            let sink = tenure_kafka::KafkaSink::from_url(url, options.event_source).map_err(unusable)?;
+            Ok(Arc::new(sink.with_timeout(options.kafka.timeout)))
+        }
+        #[cfg(not(feature = "kafka"))]
+        "kafka" => Err(SinkError::LeftOut { scheme: "kafka", feature: "kafka" }),
+        #[cfg(feature = "nats")]
+        "nats" => Ok(Arc::new(Nats::new(url, options.event_source, options.nats)?)),
+        #[cfg(not(feature = "nats"))]
+        "nats" => Err(SinkError::LeftOut { scheme: "nats", feature: "nats" }),
         other if rest.starts_with("//") => Err(unknown_scheme(other)),
         _ => Err(SinkError::NoScheme),
     }

@@ -1,4 +1,4 @@
-//! How the HTTP sink is set up; there in every build, so that options can be passed on without a feature.
+//! How the sinks are set up; there in every build, so that options can be passed on without a feature.
 
 use std::fmt;
 use std::time::Duration;
@@ -91,11 +91,7 @@ impl HttpOptions {
     }
 
     fn from_variables(read: impl Fn(&str) -> Option<std::ffi::OsString>) -> Result<Self, SinkError> {
-        let secret = |name: &'static str| match read(name).map(std::ffi::OsString::into_string) {
-            None => Ok(None),
-            Some(Ok(word)) => Ok((!word.is_empty()).then(|| Secret::new(word))),
-            Some(Err(_)) => Err(SinkError::BadOption { option: name, message: "is not UTF-8".into() }),
-        };
+        let secret = |name: &'static str| secret(name, read(name));
         Ok(Self {
             token: secret(Self::TOKEN_VARIABLE)?,
             signing_secret: secret(Self::SECRET_VARIABLE)?,
@@ -132,6 +128,101 @@ impl HttpOptions {
             }
         }
         Ok(())
+    }
+}
+
+/// How messages are published to NATS.
+#[derive(Debug, Clone)]
+pub struct NatsOptions {
+    /// How long an acknowledgement may take, from the moment that the message is handed to the connection; a connection that
+    /// is being made again is waited for within it. 5 s.
+    pub timeout: Duration,
+    /// How long a connection may take. 5 s.
+    pub connect_timeout: Duration,
+    /// Shown to the server instead of what the URL holds before its `@`. None by default.
+    pub token: Option<Secret>,
+    /// Certificates, in PEM, that are trusted besides the system's.
+    pub root_certificates: Vec<Vec<u8>>,
+}
+
+impl Default for NatsOptions {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(5),
+            connect_timeout: Duration::from_secs(5),
+            token: None,
+            root_certificates: Vec::new(),
+        }
+    }
+}
+
+impl NatsOptions {
+    /// The environment's variable that holds the token.
+    pub const TOKEN_VARIABLE: &'static str = "TENURE_NATS_TOKEN";
+
+    /// The defaults with the token of the environment. A variable that is empty counts as not set.
+    pub fn from_env() -> Result<Self, SinkError> {
+        let token = secret(Self::TOKEN_VARIABLE, std::env::var_os(Self::TOKEN_VARIABLE))?;
+        Ok(Self { token, ..Self::default() })
+    }
+
+    /// Trusts a certificate, in PEM, besides the system's.
+    #[must_use]
+    pub fn root_certificate(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.root_certificates.push(pem.into());
+        self
+    }
+
+    /// Checks every field.
+    pub fn validate(&self) -> Result<(), SinkError> {
+        let refused = |option, message: String| Err(SinkError::BadOption { option, message });
+        if let Some(token) = &self.token
+            && !(1..=SECRET_MAX_BYTES).contains(&token.expose().len())
+        {
+            return refused("nats token", format!("has not between 1 and {SECRET_MAX_BYTES} bytes"));
+        }
+        for (option, span) in [("nats timeout", self.timeout), ("nats connect timeout", self.connect_timeout)]
+        {
+            if span.is_zero() || span > TIMEOUT_MAX {
+                return refused(option, format!("{span:?} is not above 0 and at most 1 h"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How messages are produced to Kafka; the URL says the rest.
+#[derive(Debug, Clone)]
+pub struct KafkaSinkOptions {
+    /// How long the delivery reports of a batch may take; then everything is taken out of the producer. 10 s.
+    pub timeout: Duration,
+}
+
+impl Default for KafkaSinkOptions {
+    fn default() -> Self {
+        Self { timeout: Duration::from_secs(10) }
+    }
+}
+
+impl KafkaSinkOptions {
+    /// Checks every field.
+    pub fn validate(&self) -> Result<(), SinkError> {
+        match self.timeout.is_zero() || self.timeout > TIMEOUT_MAX {
+            false => Ok(()),
+            true => {
+                let message = format!("{:?} is not above 0 and at most 1 h", self.timeout);
+                Err(SinkError::BadOption { option: "kafka timeout", message })
+            }
+        }
+    }
+}
+
+/// A secret from the environment; an empty one is none.
+fn secret(name: &'static str, value: Option<std::ffi::OsString>) -> Result<Option<Secret>, SinkError> {
+    match value.map(std::ffi::OsString::into_string) {
+        None => Ok(None),
+        Some(Ok(word)) => Ok((!word.is_empty()).then(|| Secret::new(word))),
+        Some(Err(_)) => Err(SinkError::BadOption { option: name, message: "is not UTF-8".into() }),
     }
 }
 

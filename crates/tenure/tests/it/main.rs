@@ -12,9 +12,13 @@ mod etcd_failover;
 mod faulty;
 mod fenced;
 mod fenced_suite;
+#[cfg(feature = "kafka")]
+mod kafka;
 mod lease;
 mod locks;
 mod mandate;
+#[cfg(feature = "nats")]
+mod nats;
 mod parts;
 mod process;
 mod record;

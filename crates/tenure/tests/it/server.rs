@@ -71,6 +71,7 @@ impl Place {
     }
 }
 
+/// The value of a variable. Its absence is said aloud, and fails with `CI=true`.
 pub(crate) fn given(variable: &str) -> Option<String> {
     if let Some(url) = std::env::var(variable).ok().filter(|url| !url.is_empty()) {
         return Some(url);

@@ -264,7 +264,10 @@ fn refused(url: &str) -> SinkError {
 async fn a_url_chooses_the_sink_and_what_it_cannot_be_is_said_without_repeating_it() {
     assert_eq!(from_url("stdout:", SinkOptions::default()).unwrap().name(), "stdout");
     let unknown = refused("ftp://u:p4ssw0rd@host/").to_string();
-    assert_eq!(unknown, "unknown scheme `ftp:` in the receiver's URL; known are http:, https: and stdout:");
+    assert_eq!(
+        unknown,
+        "unknown scheme `ftp:` in the receiver's URL; known are http:, https:, kafka:, nats: and stdout:"
+    );
     assert_eq!(refused("user@host"), SinkError::NoScheme);
     assert_eq!(refused(""), SinkError::NoScheme);
     assert_eq!(refused("p4ss_w0rd:x@host"), SinkError::NoScheme);
@@ -277,6 +280,20 @@ async fn a_url_chooses_the_sink_and_what_it_cannot_be_is_said_without_repeating_
 fn a_build_without_http_says_so() {
     assert!(refused("https://host/").to_string().contains("feature `http` is off"));
     assert!(refused("HTTP://host/").to_string().contains("no support for http:"));
+}
+
+#[cfg(not(feature = "kafka"))]
+#[test]
+fn a_build_without_kafka_says_so() {
+    let refusal = refused("kafka://u:p4ssw0rd@host/t").to_string();
+    assert_eq!(refusal, "this build has no support for kafka: (feature `kafka` is off)");
+}
+
+#[cfg(not(feature = "nats"))]
+#[test]
+fn a_build_without_nats_says_so() {
+    let refusal = refused("nats://p4ssw0rd@host/t").to_string();
+    assert_eq!(refusal, "this build has no support for nats: (feature `nats` is off)");
 }
 
 #[test]

@@ -12,29 +12,26 @@ use url::Url;
 
 use super::target::Target;
 use crate::sink::HttpOptions;
+use crate::sink::shown::Shown;
 
 /// The most of a body that is read. It is read at all so that the connection can be used again.
 const BODY_MAX_BYTES: usize = 64 * 1024;
 /// How long to wait for a body: the status has said what matters.
 const BODY_PATIENCE: Duration = Duration::from_secs(1);
-/// How much of a body goes into the reason.
-const REASON_BYTES: usize = 500;
-/// A part of a secret that is shorter gives nothing away; struck out it would make holes in plain words.
-const PART_MIN_BYTES: usize = 4;
 
 /// Reads answers, and strikes out secrets that they repeat.
 pub(super) struct Reader {
     url: Url,
-    secrets: Vec<Vec<u8>>,
+    shown: Shown,
 }
 
 impl Reader {
     pub(super) fn new(target: &Target, options: &HttpOptions) -> Self {
         let configured = [&options.token, &options.signing_secret].into_iter().flatten();
-        let mut secrets: Vec<_> = configured.map(|secret| secret.expose().as_bytes().to_vec()).collect();
+        let mut shown = Shown::without(configured);
         // Receivers like to repeat what they were asked; in a query there may be a key.
-        secrets.extend(target.url.query().filter(|query| query.len() > PART_MIN_BYTES).map(Vec::from));
-        Self { url: target.url.clone(), secrets }
+        shown.hide_part(target.url.query().unwrap_or_default());
+        Self { url: target.url.clone(), shown }
     }
 
     /// The verdict on a response. Its body is read for the reason alone: it changes nothing, however it ends.
@@ -54,6 +51,11 @@ impl Reader {
         }
     }
 
+    /// A text as it may be shown.
+    pub(super) fn plain(&self, text: &str) -> String {
+        self.shown.plain(text.as_bytes())
+    }
+
     fn reason(&self, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> String {
         let code = status.as_u16();
         if status.is_redirection() {
@@ -61,7 +63,7 @@ impl Reader {
             let to = to.map_or_else(String::new, |host| format!(" (to {host})"));
             return format!("HTTP {code}: redirects are not followed{to}; correct the receiver's URL");
         }
-        match self.plain(body) {
+        match self.shown.plain(body) {
             text if text.is_empty() => format!("HTTP {code}"),
             text => format!("HTTP {code}: {text}"),
         }
@@ -72,44 +74,6 @@ impl Reader {
         let to = self.url.join(location).ok()?;
         matches!(to.scheme(), "http" | "https").then(|| to.origin().ascii_serialization())
     }
-
-    /// The first bytes as text on one line: secrets struck out, control characters escaped.
-    pub(super) fn plain(&self, bytes: &[u8]) -> String {
-        let (mut kept, mut at) = (Vec::new(), 0);
-        // A secret is struck out as a whole, also where it goes on behind what is shown, or the body ends within it.
-        while at < bytes.len().min(REASON_BYTES) {
-            match self.secrets.iter().find_map(|secret| begins_with(&bytes[at..], secret)) {
-                Some(length) => {
-                    kept.extend_from_slice(b"***");
-                    at += length;
-                }
-                None => {
-                    kept.push(bytes[at]);
-                    at += 1;
-                }
-            }
-        }
-        // A character that the cut went through would show as a mark that was not there.
-        let text = String::from_utf8_lossy(&kept);
-        let text = if at < bytes.len() { text.trim_end_matches('\u{fffd}') } else { &text };
-        let escape = |c: char| match hides(c) {
-            true => c.escape_default().collect(),
-            false => String::from(c),
-        };
-        text.trim().chars().map(escape).collect()
-    }
-}
-
-/// How long the piece of `secret` is that `bytes` begin with.
-fn begins_with(bytes: &[u8], secret: &[u8]) -> Option<usize> {
-    let length = bytes.len().min(secret.len());
-    let whole = length == secret.len() || length >= PART_MIN_BYTES;
-    (whole && bytes[..length] == secret[..length]).then_some(length)
-}
-
-/// Characters that move a terminal's cursor, or turn its text around.
-fn hides(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// What comes of a body until the limit, the deadline or a failure. If it was not its end, the connection is closed when the
@@ -146,9 +110,8 @@ mod tests {
     use super::*;
     use std::time::UNIX_EPOCH;
 
-    fn reader(secrets: &[&str]) -> Reader {
-        let secrets = secrets.iter().map(|secret| secret.as_bytes().to_vec()).collect();
-        Reader { url: Url::parse("https://a.example/in?key=1").unwrap(), secrets }
+    fn reader() -> Reader {
+        Reader { url: Url::parse("https://a.example/in?key=1").unwrap(), shown: Shown::without([]) }
     }
 
     fn asked(retry_after_text: &str, date: Option<&str>) -> Option<Duration> {
@@ -182,27 +145,8 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_struck_out_wherever_it_stands() {
-        let reader = reader(&["t0psecret"]);
-        assert_eq!(reader.plain(b"a t0psecret b t0psecret"), "a *** b ***");
-        let across = format!("{}t0psecret tail", "x".repeat(REASON_BYTES - 3));
-        assert_eq!(reader.plain(across.as_bytes()), format!("{}***", "x".repeat(REASON_BYTES - 3)));
-        assert_eq!(reader.plain(b"ends with t0psec"), "ends with ***");
-        assert_eq!(reader.plain(b"that is t0"), "that is t0", "too short to tell");
-    }
-
-    #[test]
-    fn what_is_shown_is_one_line_of_at_most_500_bytes() {
-        let reader = reader(&[]);
-        assert_eq!(reader.plain(b"a\r\nb\x1b[2Jc\0\xe2\x80\xae"), "a\\r\\nb\\u{1b}[2Jc\\u{0}\\u{202e}");
-        assert_eq!(reader.plain("ä".repeat(400).as_bytes()), "ä".repeat(250));
-        assert_eq!(reader.plain(format!("x{}", "ä".repeat(400)).as_bytes()), format!("x{}", "ä".repeat(249)));
-        assert_eq!(reader.plain(b"\xff\xfe ok"), "\u{fffd}\u{fffd} ok");
-    }
-
-    #[test]
     fn a_redirects_host_is_named_and_nothing_else_of_it() {
-        let reader = reader(&[]);
+        let reader = reader();
         let to = |location: &str| reader.elsewhere(location);
         assert_eq!(to("https://u:p@b.example:8443/x?token=1").as_deref(), Some("https://b.example:8443"));
         assert_eq!(to("/other?key=1").as_deref(), Some("https://a.example"));

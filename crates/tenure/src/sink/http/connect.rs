@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -13,13 +12,11 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use rustls::crypto::ring;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::ClientConfig;
 use tower_service::Service;
 
 use super::target::Target;
+use crate::sink::tls::{self, System};
 use crate::sink::{HttpOptions, SinkError};
 
 /// The most that a response's headers may take.
@@ -32,6 +29,12 @@ const PING_PATIENCE: Duration = Duration::from_secs(5);
 
 pub(super) type Client = legacy::Client<Hurried<HttpsConnector<HttpConnector>>, Full<Bytes>>;
 
+/// A receiver in plain text needs no look at the system's files.
+fn trust(target: &Target, options: &HttpOptions) -> Result<ClientConfig, SinkError> {
+    let system = if target.is_tls() { System::Needed } else { System::Unused };
+    tls::client("http root certificates", &options.root_certificates, system)
+}
+
 pub(super) fn client(target: &Target, options: &HttpOptions) -> Result<Client, SinkError> {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
@@ -40,7 +43,7 @@ pub(super) fn client(target: &Target, options: &HttpOptions) -> Result<Client, S
     // Shared out among the addresses of the host.
     tcp.set_connect_timeout(Some(options.connect_timeout));
     let tls = HttpsConnectorBuilder::new()
-        .with_tls_config(tls(target, options)?)
+        .with_tls_config(trust(target, options)?)
         .https_or_http()
         .enable_all_versions()
         .wrap_connector(tcp);
@@ -55,32 +58,6 @@ pub(super) fn client(target: &Target, options: &HttpOptions) -> Result<Client, S
         .http2_keep_alive_interval(PING_EVERY)
         .http2_keep_alive_timeout(PING_PATIENCE)
         .build(Hurried { connector: tls, patience: options.connect_timeout }))
-}
-
-fn tls(target: &Target, options: &HttpOptions) -> Result<ClientConfig, SinkError> {
-    let refused = |message: String| SinkError::BadOption { option: "http root certificates", message };
-    let mut roots = RootCertStore::empty();
-    for pem in &options.root_certificates {
-        let before = roots.len();
-        for certificate in CertificateDer::pem_slice_iter(pem) {
-            let added = certificate.map_err(|error| error.to_string());
-            added.and_then(|found| roots.add(found).map_err(|e| e.to_string())).map_err(refused)?;
-        }
-        if roots.len() == before {
-            return Err(refused("one holds no certificate in PEM".into()));
-        }
-    }
-    // A receiver in plain text needs no look at the system's files.
-    if target.is_tls() {
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        if roots.is_empty() {
-            return Err(refused("this system trusts none; give one".into()));
-        }
-    }
-    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| refused(error.to_string()))?;
-    Ok(builder.with_root_certificates(roots).with_no_client_auth())
 }
 
 /// Gives a connection up when it takes too long. The connector's own limit is for TCP alone; names and TLS hang as well.

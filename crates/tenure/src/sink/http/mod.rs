@@ -75,7 +75,7 @@ impl Http {
 
     fn no_answer(&self, what: impl fmt::Display) -> Verdict {
         let reason = format!("{}: {what}", self.target.name);
-        Verdict::transient(self.reader.plain(reason.as_bytes()))
+        Verdict::transient(self.reader.plain(&reason))
     }
 }
 

@@ -1,6 +1,5 @@
 //! From a message to a request.
 
-use std::borrow::Cow;
 use std::time::SystemTime;
 
 use http_body_util::Full;
@@ -10,14 +9,13 @@ use hyper::header::{
 };
 use hyper::{Method, Request};
 use tenure_core::outbox::Message;
+use tenure_core::outbox::cloudevents::{attributes, check_content_type, percent_encode};
 
 use super::signature::{SIGNATURE_HEADER, sign};
 use super::target::Target;
-use crate::sink::cloudevents::{attributes, essence};
 use crate::sink::{EventSource, HttpOptions};
 
 const AGENT: &str = concat!("tenure/", env!("CARGO_PKG_VERSION"));
-const HEX: &[u8; 16] = b"0123456789ABCDEF";
 
 /// The request, or why there can be none. Nothing here is the network's fault: another try would end the same way.
 pub(super) fn build(
@@ -63,7 +61,7 @@ fn event(source: &EventSource, message: &Message) -> Result<HeaderMap, String> {
     let mut failed = None;
     attributes(source, message, |name, value| {
         let header = HeaderName::try_from(format!("ce-{name}"));
-        let value = HeaderValue::try_from(encode(&value).as_bytes());
+        let value = HeaderValue::try_from(percent_encode(&value).as_bytes());
         let put = match (header, value) {
             (Ok(header), Ok(value)) => headers.try_insert(header, value).is_ok(),
             _ => false,
@@ -75,32 +73,9 @@ fn event(source: &EventSource, message: &Message) -> Result<HeaderMap, String> {
     failed.map_or(Ok(headers), Err)
 }
 
-/// A value as CloudEvents' HTTP binding has it: percent-encoded are space, `"`, `%`, and the bytes of all that is not visible
-/// ASCII.
-fn encode(value: &str) -> Cow<'_, str> {
-    let plain = |b: u8| matches!(b, 0x21..=0x7e) && b != b'"' && b != b'%';
-    if value.bytes().all(plain) {
-        return value.into();
-    }
-    let mut encoded = String::with_capacity(value.len() + 16);
-    for b in value.bytes() {
-        if plain(b) {
-            encoded.push(b.into());
-        } else {
-            let digit = |nibble: u8| char::from(HEX[usize::from(nibble)]);
-            encoded.extend(['%', digit(b >> 4), digit(b & 15)]);
-        }
-    }
-    encoded.into()
-}
-
 fn content_type(text: &str) -> Result<HeaderValue, String> {
-    if essence(text).starts_with("application/cloudevents") {
-        let why = "would make the receiver take the payload for the event";
-        return Err(format!("the content type `{text}` {why}; send the payload as another type"));
-    }
-    let shown: String = text.chars().flat_map(char::escape_default).collect();
-    as_it_stands(text).ok_or_else(|| format!("the content type `{shown}` is no HTTP header value"))
+    check_content_type(text)?;
+    as_it_stands(text).ok_or_else(|| "the content type is no header value".to_owned())
 }
 
 /// A header's value that is not encoded: visible ASCII and spaces. `HeaderValue` itself takes other bytes too, of which no two
@@ -108,26 +83,4 @@ fn content_type(text: &str) -> Result<HeaderValue, String> {
 fn as_it_stands(text: &str) -> Option<HeaderValue> {
     let plain = text.bytes().all(|b| b == b' ' || b.is_ascii_graphic());
     plain.then(|| HeaderValue::from_str(text).ok())?
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_are_encoded_as_the_specification_shows() {
-        // The example of the specification: Euro € 😀.
-        assert_eq!(encode("Euro € 😀"), "Euro%20%E2%82%AC%20%F0%9F%98%80");
-        assert_eq!(encode("a\"b%c\r\nd\u{7f}"), "a%22b%25c%0D%0Ad%7F");
-        assert!(matches!(encode("!#$&'()*+,-./09:;<=>?@AZ[\\]^_`az{|}~"), Cow::Borrowed(_)));
-    }
-
-    #[test]
-    fn a_content_type_is_a_header_value_and_no_event() {
-        assert!(content_type("application/json; charset=utf-8").is_ok());
-        assert!(content_type("text/plain\r\nhost: evil").unwrap_err().contains("\\r\\nhost"));
-        for event in ["application/cloudevents+json", " Application/CloudEvents-batch+json; a=b"] {
-            assert!(content_type(event).unwrap_err().contains("take the payload"), "{event}");
-        }
-    }
 }

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use tenure_core::outbox::{Message, Sequence};
-
-use super::SinkError;
+use super::{Message, Sequence};
 
 /// The longest `source` of events, in bytes.
 const SOURCE_MAX_BYTES: usize = 500;
+
+const HEX: &[u8; 16] = b"0123456789ABCDEF";
 
 /// Names of the specification itself. A row sets none of them, nor any that begins with `tenure`.
 const RESERVED: &[&str] = &[
@@ -52,6 +52,13 @@ const RESERVED: &[&str] = &[
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventSource(String);
 
+/// A text is no [`EventSource`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "event source: is no URI reference of 1 to {SOURCE_MAX_BYTES} characters; write for example /shop or https://shop.example"
+)]
+pub struct BadEventSource;
+
 impl EventSource {
     /// The reference as text.
     pub fn as_str(&self) -> &str {
@@ -73,22 +80,19 @@ impl fmt::Display for EventSource {
 
 /// Takes 1 to 500 of the characters that RFC 3986 has.
 impl FromStr for EventSource {
-    type Err = SinkError;
+    type Err = BadEventSource;
 
-    fn from_str(text: &str) -> Result<Self, SinkError> {
+    fn from_str(text: &str) -> Result<Self, BadEventSource> {
         let known = |b: u8| b.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&b);
         if text.is_empty() || text.len() > SOURCE_MAX_BYTES || !text.bytes().all(known) {
-            let message = format!(
-                "is no URI reference of 1 to {SOURCE_MAX_BYTES} characters; write for example /shop or https://shop.example"
-            );
-            return Err(SinkError::BadOption { option: "event source", message });
+            return Err(BadEventSource);
         }
         Ok(Self(text.to_owned()))
     }
 }
 
 /// Passes on all attributes but `datacontenttype`, which each transport has a place for.
-pub(super) fn attributes<'a>(
+pub fn attributes<'a>(
     source: &'a EventSource,
     message: &'a Message,
     mut put: impl FnMut(&'a str, Cow<'a, str>),
@@ -134,12 +138,71 @@ fn is_free(name: &str) -> bool {
 }
 
 /// Whether a content type says that the payload is JSON.
-pub(super) fn is_json(content_type: &str) -> bool {
+pub fn is_json_type(content_type: &str) -> bool {
     let essence = essence(content_type);
     essence == "application/json" || essence == "text/json" || essence.ends_with("+json")
 }
 
 /// A content type without its parameters, in lower case.
-pub(super) fn essence(content_type: &str) -> String {
+pub fn essence(content_type: &str) -> String {
     content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+/// Whether a content type can be sent as it stands, beside an event in binary mode; if not, why.
+pub fn check_content_type(text: &str) -> Result<(), String> {
+    let shown = || text.chars().flat_map(char::escape_default).collect::<String>();
+    if essence(text).starts_with("application/cloudevents") {
+        let why = "would make the receiver take the payload for the event";
+        return Err(format!("the content type `{}` {why}; send the payload as another type", shown()));
+    }
+    match text.bytes().all(|b| b == b' ' || b.is_ascii_graphic()) {
+        true => Ok(()),
+        false => Err(format!("the content type `{}` is no header value", shown())),
+    }
+}
+
+/// A value as CloudEvents' HTTP binding has it, and NATS' after it: percent-encoded are space, `"`, `%`, and the bytes of
+/// all that is not visible ASCII.
+pub fn percent_encode(value: &str) -> Cow<'_, str> {
+    encode_all_but(value, |b| matches!(b, 0x21..=0x7e) && b != b'"' && b != b'%')
+}
+
+/// Percent-encodes every byte that is not `plain`. `%` must not be, or two texts could become the same.
+pub fn encode_all_but(value: &str, plain: impl Fn(u8) -> bool) -> Cow<'_, str> {
+    if value.bytes().all(&plain) {
+        return value.into();
+    }
+    let mut encoded = String::with_capacity(value.len() + 16);
+    for b in value.bytes() {
+        // A byte beyond ASCII is never plain: alone it is no character.
+        if b.is_ascii() && plain(b) {
+            encoded.push(b.into());
+        } else {
+            let digit = |nibble: u8| char::from(HEX[usize::from(nibble)]);
+            encoded.extend(['%', digit(b >> 4), digit(b & 15)]);
+        }
+    }
+    encoded.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_encoded_as_the_specification_shows() {
+        // The example of the specification: Euro € 😀.
+        assert_eq!(percent_encode("Euro € 😀"), "Euro%20%E2%82%AC%20%F0%9F%98%80");
+        assert_eq!(percent_encode("a\"b%c\r\nd\u{7f}"), "a%22b%25c%0D%0Ad%7F");
+        assert!(matches!(percent_encode("!#$&'()*+,-./09:;<=>?@AZ[\\]^_`az{|}~"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_content_type_is_a_header_value_and_no_event() {
+        assert!(check_content_type("application/json; charset=utf-8").is_ok());
+        assert!(check_content_type("text/plain\r\nhost: evil").unwrap_err().contains("\\r\\nhost"));
+        for event in ["application/cloudevents+json", " Application/CloudEvents-batch+json; a=b"] {
+            assert!(check_content_type(event).unwrap_err().contains("take the payload"), "{event}");
+        }
+    }
 }
