@@ -65,8 +65,12 @@ fn lease(store: &Store, name: &str) -> Value {
     store.leases().into_iter().find(|row| row["name"] == name).unwrap_or_default()
 }
 
+/// The terms under which messages came, each once: what a killed relay did not record comes again.
 fn terms(receiver: &Receiver) -> Vec<String> {
-    receiver.requests().iter().map(|request| request.header("ce-tenureterm").to_owned()).collect()
+    let mut terms: Vec<_> =
+        receiver.requests().iter().map(|request| request.header("ce-tenureterm").to_owned()).collect();
+    terms.dedup();
+    terms
 }
 
 fn of_two_relays_by_another_place_one_works_and_the_other_takes_over(store: &Store) {
@@ -87,7 +91,7 @@ fn of_two_relays_by_another_place_one_works_and_the_other_takes_over(store: &Sto
     send(store, "3");
     wait_until("the second took over", || receiver.applied() == 3);
     assert_eq!(receiver.effects("s"), ["1", "2", "3"]);
-    assert_eq!(terms(&receiver), ["1", "1", "2"], "the database's own terms");
+    assert_eq!(terms(&receiver), ["1", "2"], "the database's own terms");
     assert!(!store.fence_holds("outbox", 1) && store.fence_holds("outbox", 2));
     assert_eq!(lease(store, "outbox")["origin_term"], 5);
     // Gently, without waiting for any ttl.
@@ -190,7 +194,7 @@ fn a_relay_waits_for_one_that_takes_the_lease_from_the_database_itself(store: &S
     send(store, "3");
     wait_until("the other takes over", || receiver.applied() == 3);
     assert_eq!(other.stop(), 0);
-    assert_eq!(terms(&receiver), ["1", "1", "2"]);
+    assert_eq!(terms(&receiver), ["1", "2"]);
 }
 
 fn bad_places_are_refused_with_2(store: &Store) {
