@@ -74,6 +74,10 @@ pub use tenure_core::{entity, event};
 
 #[cfg(feature = "etcd")]
 pub use tenure_etcd as etcd;
+#[cfg(feature = "kafka")]
+pub use tenure_kafka as kafka;
+#[cfg(feature = "kubernetes")]
+pub use tenure_kubernetes as kubernetes;
 #[cfg(feature = "mysql")]
 pub use tenure_mysql as mysql;
 #[cfg(feature = "postgres")]

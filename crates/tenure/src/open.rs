@@ -12,7 +12,15 @@ use tenure_core::memory::MemoryStore;
 use tenure_core::naming::Naming;
 
 use crate::clock::SteadyStoreClock;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql", feature = "sqlserver"))]
+#[cfg(any(
+    feature = "sqlite",
+    feature = "postgres",
+    feature = "mysql",
+    feature = "sqlserver",
+    feature = "etcd",
+    feature = "kubernetes",
+    feature = "kafka"
+))]
 use crate::heart;
 
 /// How a store is opened.
@@ -186,8 +194,16 @@ pub async fn open(url: &str, options: OpenOptions) -> Result<Database, OpenError
     }
 }
 
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql", feature = "sqlserver"))]
-fn bad_url(error: StoreError) -> OpenError {
+#[cfg(any(
+    feature = "sqlite",
+    feature = "postgres",
+    feature = "mysql",
+    feature = "sqlserver",
+    feature = "etcd",
+    feature = "kubernetes",
+    feature = "kafka"
+))]
+pub(crate) fn bad_url(error: StoreError) -> OpenError {
     match error {
         StoreError::Refused { .. } => OpenError::BadUrl(error),
         other => OpenError::Store(other),
@@ -273,7 +289,15 @@ async fn connected<S: Store + 'static>(
 }
 
 /// Connects on the heartbeat thread, where a store's connections live.
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql", feature = "sqlserver"))]
+#[cfg(any(
+    feature = "sqlite",
+    feature = "postgres",
+    feature = "mysql",
+    feature = "sqlserver",
+    feature = "etcd",
+    feature = "kubernetes",
+    feature = "kafka"
+))]
 pub(crate) async fn on_heartbeat_thread<S: Send + 'static>(
     connect: impl Future<Output = Result<S, StoreError>> + Send + 'static,
 ) -> Result<S, OpenError> {
