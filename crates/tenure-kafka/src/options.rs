@@ -126,7 +126,9 @@ impl KafkaOptions {
                     "SCRAM-SHA-256" => SaslMechanism::ScramSha256,
                     "SCRAM-SHA-512" => SaslMechanism::ScramSha512,
                     _ => {
-                        return refuse("sasl in the Kafka URL is none of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512");
+                        return refuse(
+                            "sasl in the Kafka URL is none of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512",
+                        );
                     }
                 }
             }

@@ -1,0 +1,1 @@
+//! What the cluster may do to a holder.

@@ -1,0 +1,1 @@
+//! The topic: made, shared, refused.
