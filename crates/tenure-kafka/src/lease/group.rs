@@ -1,7 +1,6 @@
 //! What the group tells its member: the partition given, asked back, or lost.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use rdkafka::TopicPartitionList;
 use rdkafka::client::ClientContext;
@@ -15,17 +14,11 @@ use super::member::Seat;
 pub(crate) struct Group {
     seat: Arc<Seat>,
     topic: String,
-    served: AtomicU64,
 }
 
 impl Group {
     pub(crate) fn new(seat: Arc<Seat>, topic: String) -> Self {
-        Self { seat, topic, served: AtomicU64::new(0) }
-    }
-
-    /// How many callbacks were served.
-    pub(crate) fn served(&self) -> u64 {
-        self.served.load(Ordering::Relaxed)
+        Self { seat, topic }
     }
 
     /// Whether the partition that stands for the lease is among these.
@@ -46,7 +39,6 @@ impl ClientContext for Group {
 
 impl ConsumerContext for Group {
     fn pre_rebalance(&self, consumer: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
-        self.served.fetch_add(1, Ordering::Relaxed);
         let lease = &self.seat.lease;
         match rebalance {
             Rebalance::Revoke(partitions) if self.has_lease(partitions) => {
@@ -74,7 +66,6 @@ impl ConsumerContext for Group {
             self.seat.lock().spoken(ours);
             tracing::debug!(lease = %self.seat.lease, ours, "the lease's group has settled");
             self.seat.notify();
-            self.seat.wake();
         }
     }
 }

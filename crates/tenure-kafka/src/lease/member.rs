@@ -5,7 +5,7 @@
 //! given back, was not renewed, or is not wanted.
 
 use std::fmt;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -26,12 +26,13 @@ use super::poke::Poker;
 use super::publish;
 use super::record::{Sign, What};
 use super::state::{Leave, Proof, State};
+use super::store::INTEREST_MIN;
 use super::tail::{Quiet, Tail};
 use crate::clock;
 use crate::error::{ends_membership, explain};
 
-/// How long the thread sleeps when nothing wakes it.
-const TURN: Duration = Duration::from_millis(100);
+/// How long the thread waits for word from the group before it looks what else is to be done.
+const TURN: Duration = Duration::from_millis(20);
 /// How long leaving waits for a commit that is under way.
 const COMMIT_MAX: Duration = Duration::from_secs(1);
 /// How long a poll may take a member before it is put out; the client wants it above the session timeout.
@@ -52,7 +53,6 @@ pub(crate) struct Seat {
     /// For callbacks that wait for the holder to stop.
     stopped: Condvar,
     changed: watch::Sender<u64>,
-    wake: Mutex<Sender<()>>,
 }
 
 impl Seat {
@@ -64,12 +64,6 @@ impl Seat {
     pub(crate) fn notify(&self) {
         self.stopped.notify_all();
         self.changed.send_modify(|count| *count = count.wrapping_add(1));
-    }
-
-    /// Wakes the thread.
-    pub(crate) fn wake(&self) {
-        // A thread that is gone needs no waking.
-        let _ = self.wake.lock().unwrap_or_else(PoisonError::into_inner).send(());
     }
 
     /// Waits, on the consumer's own thread, until the holder has stopped or must have.
@@ -89,7 +83,6 @@ impl Seat {
     pub(crate) fn leave(&self, why: Leave) {
         self.lock().leave.get_or_insert(why);
         self.notify();
-        self.wake();
     }
 
     /// Follows changes of the state.
@@ -101,7 +94,6 @@ impl Seat {
     pub(crate) fn prove(&self) -> oneshot::Receiver<Proof> {
         let (ask, answer) = oneshot::channel();
         self.lock().asking.push(ask);
-        self.wake();
         answer
     }
 }
@@ -139,20 +131,14 @@ impl Member {
             .set("allow.auto.create.topics", "false")
             // Nothing is to be fetched: the topic is read elsewhere.
             .set("queued.min.messages", "1");
-        let (wake, wakes) = channel();
-        tail.listen(wake.clone());
         let seat = Arc::new(Seat {
             lease: lease.clone(),
             state: Mutex::new(State::new(wanted)),
             stopped: Condvar::new(),
             changed: watch::Sender::new(0),
-            wake: Mutex::new(wake.clone()),
         });
         let group = Group::new(Arc::clone(&seat), options.topic.clone());
-        let mut consumer = BaseConsumer::from_config_and_context(&config, group).map_err(failed)?;
-        consumer.set_nonempty_callback(move || {
-            let _ = wake.send(());
-        });
+        let consumer = BaseConsumer::from_config_and_context(&config, group).map_err(failed)?;
         consumer.subscribe(&[&options.topic]).map_err(failed)?;
         let (commits, to_commit) = channel();
         let thread = Thread {
@@ -168,7 +154,7 @@ impl Member {
         let committing = Arc::clone(&seat);
         let running = spawn("tenure-kafka-commit")
             .spawn(move || commit_all(&committing, &to_commit))
-            .and_then(|_| spawn("tenure-kafka").spawn(move || thread.run(&wakes)));
+            .and_then(|_| spawn("tenure-kafka").spawn(move || thread.run()));
         match running {
             Ok(_) => Ok(Self { seat, tail, claiming: tokio::sync::Mutex::new(()) }),
             Err(error) => {
@@ -183,6 +169,25 @@ impl Member {
 impl Drop for Member {
     fn drop(&mut self) {
         self.seat.leave(Leave::Unwanted);
+    }
+}
+
+/// Counts as one who waits as long as it lives.
+pub(crate) struct Waiting(Arc<Seat>);
+
+impl Waiting {
+    pub(crate) fn begin(seat: &Arc<Seat>) -> Self {
+        seat.lock().waiting += 1;
+        Self(Arc::clone(seat))
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.waiting -= 1;
+        // Long enough to claim what was waited for.
+        state.wanted = state.wanted.max(clock::now().after(INTEREST_MIN));
     }
 }
 
@@ -212,17 +217,12 @@ fn commit_all(seat: &Seat, commits: &Receiver<Commit>) {
         let answer = answer.map_err(|error| error.rdkafka_error_code().unwrap_or(RDKafkaErrorCode::Fail));
         seat.lock().end_proof(answer);
         seat.notify();
-        seat.wake();
     }
 }
 
 impl Thread {
-    fn run(mut self, wakes: &Receiver<()>) {
+    fn run(mut self) {
         let why = loop {
-            match wakes.recv_timeout(TURN) {
-                Ok(()) => while wakes.try_recv().is_ok() {},
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
-            }
             self.poll();
             if let Some(why) = self.seat.lock().time_to_leave(clock::now()) {
                 break why;
@@ -233,26 +233,20 @@ impl Thread {
         self.leave(why);
     }
 
-    /// Serves everything that the client has for us.
+    /// Waits a turn for word from the group. The callbacks of a rebalance are served here.
     fn poll(&self) {
-        loop {
-            let before = self.consumer.context().served();
-            match self.consumer.poll(Duration::ZERO) {
-                Some(Err(error)) if ends_membership(&error) => {
-                    let mut state = self.seat.lock();
-                    state.failure = Some(error.to_string());
-                    state.failure_code = error.rdkafka_error_code();
-                    drop(state);
-                    self.seat.notify();
-                }
-                Some(Err(error)) => {
-                    tracing::debug!(lease = %self.seat.lease, %error, "word from the lease's group")
-                }
-                Some(Ok(_)) => {}
-                // A callback was served: there may be more behind it.
-                None if self.consumer.context().served() != before => {}
-                None => return,
+        match self.consumer.poll(TURN) {
+            Some(Err(error)) if ends_membership(&error) => {
+                let mut state = self.seat.lock();
+                state.failure = Some(error.to_string());
+                state.failure_code = error.rdkafka_error_code();
+                drop(state);
+                self.seat.notify();
             }
+            Some(Err(error)) => {
+                tracing::debug!(lease = %self.seat.lease, %error, "word from the lease's group");
+            }
+            Some(Ok(_)) | None => {}
         }
     }
 

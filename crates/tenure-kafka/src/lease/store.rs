@@ -12,7 +12,7 @@ use tenure_core::contract::{Capabilities, LeaseStore, Vacancy};
 use tenure_core::lease::{Acquire, Claim, Grant, LeaseName, LeaseRecord, Release, Renew, Renewal, Term};
 
 use super::answer;
-use super::member::Member;
+use super::member::{Member, Waiting};
 use super::options::KafkaLeaseOptions;
 use super::publish;
 use super::record::{Sign, What, millis};
@@ -372,6 +372,7 @@ impl LeaseStore for KafkaLeases {
         let (inner, claim) = (Arc::clone(&self.0), claim.clone());
         let claiming = tokio::spawn(async move {
             let member = inner.member(&claim).await?;
+            let _waiting = Waiting::begin(&member.seat);
             let view = inner.settled(&member).await?;
             inner.claim(&member, &claim, &view).await
         });

@@ -5,9 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -106,7 +105,6 @@ pub(crate) struct Tail {
 
 struct Shared {
     view: watch::Sender<View>,
-    listeners: Mutex<Vec<Sender<()>>>,
     stop: AtomicBool,
 }
 
@@ -130,11 +128,8 @@ impl Tail {
         let consumer = Arc::new(consumer);
         topic::ensure(&consumer, options).await?;
         assign(&consumer, &options.topic).map_err(failed)?;
-        let shared = Arc::new(Shared {
-            view: watch::Sender::new(View::default()),
-            listeners: Mutex::default(),
-            stop: AtomicBool::new(false),
-        });
+        let shared =
+            Arc::new(Shared { view: watch::Sender::new(View::default()), stop: AtomicBool::new(false) });
         let tail =
             Self { shared: Arc::clone(&shared), consumer: Arc::clone(&consumer), options: options.clone() };
         let (topic, name) = (options.topic.clone(), "tenure-kafka-tail".to_owned());
@@ -143,8 +138,7 @@ impl Tail {
             let message = format!("no thread for the topic's reader: {error}");
             return Err(StoreError::Failed { store: label, message, source: None });
         }
-        tail.wait("its end", |view| view.whole).await?;
-        if tail.view().epoch.is_none() {
+        if tail.caught_up().await?.epoch.is_none() {
             let mark = uuid::Uuid::new_v4().simple().to_string();
             publish::mark(producer, options, &mark).await?;
             tail.wait("its mark", |view| view.epoch.is_some()).await?;
@@ -163,11 +157,6 @@ impl Tail {
         self.shared.view.subscribe()
     }
 
-    /// Tells of every change from now on.
-    pub(crate) fn listen(&self, listener: Sender<()>) {
-        self.shared.listeners.lock().unwrap_or_else(PoisonError::into_inner).push(listener);
-    }
-
     /// What stands on the topic now: everything that was written before the call is in it.
     pub(crate) async fn caught_up(&self) -> Result<View, StoreError> {
         let (consumer, topic) = (Arc::clone(&self.consumer), self.options.topic.clone());
@@ -175,7 +164,10 @@ impl Tail {
         let looked = tokio::task::spawn_blocking(move || consumer.fetch_watermarks(&topic, 0, timeout));
         let label = self.options.kafka.label();
         match looked.await {
-            Ok(Ok((_, end))) => self.wait("its end", move |view| view.whole && view.next >= end).await,
+            // The end is not waited for as an event: on a busy topic there is always one record more.
+            Ok(Ok((first, end))) => {
+                self.wait("its end", move |view| view.next >= end || view.whole && first == end).await
+            }
             Ok(Err(error)) => Err(explain(&label, "looking for the end of the lease's topic", &error)),
             Err(_) => Err(topic::stopping(&label)),
         }
@@ -222,7 +214,7 @@ fn assign(consumer: &BaseConsumer<Quiet>, topic: &str) -> Result<(), KafkaError>
 fn read(consumer: &BaseConsumer<Quiet>, topic: &str, shared: &Shared) {
     while !shared.stop.load(Ordering::Acquire) {
         match consumer.poll(TURN) {
-            None => continue,
+            None => {}
             Some(Ok(message)) => shared.view.send_modify(|view| view.take(&message)),
             Some(Err(KafkaError::PartitionEOF(_))) => shared.view.send_modify(|view| view.whole = true),
             Some(Err(error)) => match error.rdkafka_error_code() {
@@ -243,8 +235,6 @@ fn read(consumer: &BaseConsumer<Quiet>, topic: &str, shared: &Shared) {
                 _ => tracing::debug!(topic, %error, "no answer while reading the lease's topic"),
             },
         }
-        let mut listeners = shared.listeners.lock().unwrap_or_else(PoisonError::into_inner);
-        listeners.retain(|listener| listener.send(()).is_ok());
     }
 }
 

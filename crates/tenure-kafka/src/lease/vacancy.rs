@@ -1,6 +1,5 @@
 //! Telling one who waits that it is its turn.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -8,28 +7,8 @@ use tenure_core::StoreError;
 use tenure_core::contract::{Vacancy, Watch};
 use tenure_core::lease::{LeaseName, Term};
 
-use super::member::{Member, Seat};
-use super::store::{INTEREST_MIN, Inner, KafkaLeases};
-use crate::clock;
-
-/// Counts as one who waits as long as it lives.
-struct Waiting(Arc<Seat>);
-
-impl Waiting {
-    fn begin(seat: &Arc<Seat>) -> Self {
-        seat.lock().waiting += 1;
-        Self(Arc::clone(seat))
-    }
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        let mut state = self.0.lock();
-        state.waiting -= 1;
-        // Long enough to claim what was waited for.
-        state.wanted = state.wanted.max(clock::now().after(INTEREST_MIN));
-    }
-}
+use super::member::{Member, Waiting};
+use super::store::{Inner, KafkaLeases};
 
 #[async_trait]
 impl Vacancy for KafkaLeases {

@@ -64,6 +64,9 @@ impl Place {
 
     /// Another node.
     pub(crate) fn enter(&self, name: &str) -> Player {
+        // RUST_LOG=debug shows what happens; a test that is told twice says nothing more.
+        let filter = tracing_subscriber::EnvFilter::from_default_env();
+        let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
         Player::new(self.options.clone(), name)
     }
 }
