@@ -147,6 +147,7 @@ impl Member {
             tail: Arc::clone(&tail),
             producer,
             poker: Poker::default(),
+            pokes: 0,
             consumer: Arc::new(consumer),
             commits,
         };
@@ -198,6 +199,7 @@ struct Thread {
     tail: Arc<Tail>,
     producer: FutureProducer<Quiet>,
     poker: Poker,
+    pokes: u64,
     consumer: Arc<BaseConsumer<Group>>,
     commits: Sender<Commit>,
 }
@@ -267,22 +269,24 @@ impl Thread {
 
     /// Rejoins where the topic says that the lease is, or ought to be, free. A heartbeat would tell later.
     fn poke(&mut self) {
-        let waits = {
+        let words = {
             let state = self.seat.lock();
-            state.settled && state.assigned().is_none() && state.holding.is_none()
+            let waits = state.words > 0 && state.assigned().is_none() && state.holding.is_none();
+            waits.then_some(state.words)
         };
-        if !waits {
+        let Some(words) = words else {
             self.poker = Poker::default();
             return;
-        }
+        };
         let due = match self.tail.view().leases.get(&self.seat.lease) {
-            Some(seen) => self.poker.is_due(seen, self.options.heartbeat, clock::now()),
+            Some(seen) => self.poker.is_due(seen, words, self.options.heartbeat, clock::now()),
             None => false,
         };
         if due {
             // The client goes on waiting for its heartbeat when the subscription is the same. A topic that it does not know
-            // makes it look, and join again when it has looked.
-            let absent = format!("{}.absent", self.options.topic);
+            // makes it look, and join again when it has looked; it remembers for a while what it did not find.
+            self.pokes += 1;
+            let absent = format!("{}.absent-{}", self.options.topic, self.pokes);
             if let Err(error) = self.consumer.subscribe(&[&self.options.topic, &absent]) {
                 tracing::debug!(lease = %self.seat.lease, %error, "cannot rejoin ahead of the heartbeat");
             }

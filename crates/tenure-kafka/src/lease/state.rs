@@ -64,8 +64,8 @@ pub(crate) struct State {
     serial: u64,
     /// The number of the present assignment of the partition.
     assigned: Option<u64>,
-    /// Whether the group has said once who has the partition.
-    pub(crate) settled: bool,
+    /// How often the group has said who has the partition.
+    pub(crate) words: u64,
     pub(crate) holding: Option<Holding>,
     /// Somebody here wants the lease until then.
     pub(crate) wanted: Monotonic,
@@ -89,7 +89,7 @@ impl State {
         Self {
             serial: 0,
             assigned: None,
-            settled: false,
+            words: 0,
             holding: None,
             wanted,
             waiting: 0,
@@ -110,7 +110,7 @@ impl State {
 
     /// The group has spoken; `ours` if it gave us the partition.
     pub(crate) fn spoken(&mut self, ours: bool) {
-        self.settled = true;
+        self.words += 1;
         if ours {
             self.serial += 1;
             self.assigned = Some(self.serial);

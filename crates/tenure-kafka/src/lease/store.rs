@@ -159,7 +159,7 @@ impl Inner {
                 if let Some(failure) = state.failure(&self.label) {
                     return Err(failure);
                 }
-                let known = state.settled && answer::is_held(&view, &member.seat.lease);
+                let known = state.words > 0 && answer::is_held(&view, &member.seat.lease);
                 if known || state.assigned().is_some() || state.holding.is_some() || state.leave.is_some() {
                     return Ok(view);
                 }

@@ -15,7 +15,7 @@ use rdkafka::config::{FromClientConfigAndContext, RDKafkaLogLevel};
 use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::{BorrowedMessage, Message};
-use rdkafka::producer::FutureProducer;
+use rdkafka::producer::{FutureProducer, Producer};
 use rdkafka::{Offset, TopicPartitionList};
 use tenure_core::StoreError;
 use tenure_core::lease::{LeaseName, Term};
@@ -99,7 +99,9 @@ pub(crate) fn term_of(offset: i64) -> Term {
 /// The reader. It stops when it is dropped.
 pub(crate) struct Tail {
     shared: Arc<Shared>,
-    consumer: Arc<BaseConsumer<Quiet>>,
+    /// Asks where the topic ends. The reader's own connection is no use for that: a broker answers in order, and the reader's
+    /// request for more stands there for half a second.
+    asker: FutureProducer<Quiet>,
     options: KafkaLeaseOptions,
 }
 
@@ -130,8 +132,7 @@ impl Tail {
         assign(&consumer, &options.topic).map_err(failed)?;
         let shared =
             Arc::new(Shared { view: watch::Sender::new(View::default()), stop: AtomicBool::new(false) });
-        let tail =
-            Self { shared: Arc::clone(&shared), consumer: Arc::clone(&consumer), options: options.clone() };
+        let tail = Self { shared: Arc::clone(&shared), asker: producer.clone(), options: options.clone() };
         let (topic, name) = (options.topic.clone(), "tenure-kafka-tail".to_owned());
         let reading = thread::Builder::new().name(name).spawn(move || read(&consumer, &topic, &shared));
         if let Err(error) = reading {
@@ -159,9 +160,9 @@ impl Tail {
 
     /// What stands on the topic now: everything that was written before the call is in it.
     pub(crate) async fn caught_up(&self) -> Result<View, StoreError> {
-        let (consumer, topic) = (Arc::clone(&self.consumer), self.options.topic.clone());
+        let (asker, topic) = (self.asker.clone(), self.options.topic.clone());
         let timeout = self.options.kafka.request_timeout;
-        let looked = tokio::task::spawn_blocking(move || consumer.fetch_watermarks(&topic, 0, timeout));
+        let looked = tokio::task::spawn_blocking(move || asker.client().fetch_watermarks(&topic, 0, timeout));
         let label = self.options.kafka.label();
         match looked.await {
             // The end is not waited for as an event: on a busy topic there is always one record more.
