@@ -5,4 +5,5 @@ mod faults;
 mod handover;
 mod office;
 mod place;
+mod processes;
 mod topic;
