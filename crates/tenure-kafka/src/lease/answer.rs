@@ -13,9 +13,16 @@ use super::tail::{Seen, View};
 /// Those who wait look again no sooner than this, whatever the topic says.
 const LOOK_MIN: Duration = Duration::from_millis(250);
 
-/// Whether the topic says that someone holds the lease, be it one who has died since.
-pub(crate) fn is_held(view: &View, lease: &LeaseName) -> bool {
-    view.leases.get(lease).is_some_and(|seen| seen.sign.what.is_held())
+/// A holder that does not renew leaves by itself when its ttl ends. So long it may take.
+const LEAVING: Duration = Duration::from_secs(1);
+
+/// Whether the topic says that someone holds the lease, be it one who has died since. In the moment after a ttl's end it says
+/// nothing: the holder is about to leave.
+pub(crate) fn is_held(view: &View, lease: &LeaseName, now: Monotonic) -> bool {
+    view.leases.get(lease).is_some_and(|seen| {
+        let end = seen.read.after(seen.sign.ttl());
+        seen.sign.what.is_held() && (now < end || now >= end.after(LEAVING))
+    })
 }
 
 /// The holder, for one who has not been given the partition.
@@ -59,7 +66,7 @@ pub(crate) fn record(lease: &LeaseName, seen: &Seen) -> LeaseRecord {
         term: seen.term,
         node: sign.node(),
         claim: sign.claim,
-        renewals: 0,
+        renewals: sign.renewals,
         kind: sign.kind.clone(),
         backend: "kafka".into(),
         acquired_at,

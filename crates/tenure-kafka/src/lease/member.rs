@@ -318,6 +318,7 @@ impl Thread {
         {
             let mut sign =
                 Sign::of(&holding.grant, over, holding.kind.as_deref(), self.options.session_timeout);
+            sign.renewals = holding.renewals;
             sign.renewed_at = self.tail.view().leases.get(lease).map(|seen| seen.at.as_micros());
             match publish::say(&self.producer, &self.options, lease, &sign) {
                 Ok(farewell) => state.farewell = Some(farewell),

@@ -75,6 +75,7 @@ mod tests {
             session_ms: 30_000,
             acquired_at: None,
             renewed_at: None,
+            renewals: 0,
         };
         Seen { term: Term::FIRST, sign, offset, at: StoreTime::from_micros(0), read: at(1000) }
     }

@@ -80,6 +80,8 @@ pub(crate) struct Sign {
     pub(crate) acquired_at: Option<i64>,
     /// When the grant was last renewed, for the record of its end.
     pub(crate) renewed_at: Option<i64>,
+    /// The number of the last renewal.
+    pub(crate) renewals: u64,
 }
 
 impl Sign {
@@ -98,6 +100,7 @@ impl Sign {
             session_ms: millis(session),
             acquired_at: Some(grant.acquired_at.as_micros()),
             renewed_at: None,
+            renewals: 0,
         }
     }
 

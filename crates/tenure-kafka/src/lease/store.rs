@@ -159,7 +159,7 @@ impl Inner {
                 if let Some(failure) = state.failure(&self.label) {
                     return Err(failure);
                 }
-                let known = state.words > 0 && answer::is_held(&view, &member.seat.lease);
+                let known = state.words > 0 && answer::is_held(&view, &member.seat.lease, clock::now());
                 if known || state.assigned().is_some() || state.holding.is_some() || state.leave.is_some() {
                     return Ok(view);
                 }
@@ -167,7 +167,10 @@ impl Inner {
             tokio::select! {
                 _ = changes.changed() => {}
                 _ = follower.changed() => {}
-                () = tokio::time::sleep_until(until) => return Ok(view),
+                () = tokio::time::sleep(SETTLING) => {}
+            }
+            if tokio::time::Instant::now() >= until {
+                return Ok(view);
             }
             view = member.tail.view().clone();
         }
@@ -243,6 +246,7 @@ impl Inner {
             session_ms: millis(self.options.session_timeout),
             acquired_at: None,
             renewed_at: None,
+            renewals: 0,
         };
         let producer = self.producer().await?;
         let sending = publish::say(&producer, &self.options, &claim.name, &sign)?;
@@ -339,7 +343,7 @@ impl Inner {
                 }
             };
             if extended {
-                self.tell(grant, kind.as_deref()).await;
+                self.tell(grant, kind.as_deref(), renewal.number).await;
                 return Ok(Renew::Extended);
             }
             if clock::now() >= until {
@@ -351,8 +355,9 @@ impl Inner {
     }
 
     /// Lets the topic know of a renewal; for those who look, not for safety.
-    async fn tell(&self, grant: &Grant, kind: Option<&str>) {
-        let sign = Sign::of(grant, What::Renewed, kind, self.options.session_timeout);
+    async fn tell(&self, grant: &Grant, kind: Option<&str>, number: u64) {
+        let mut sign = Sign::of(grant, What::Renewed, kind, self.options.session_timeout);
+        sign.renewals = number;
         let Ok(producer) = self.producer().await else { return };
         match publish::say(&producer, &self.options, &grant.name, &sign) {
             Ok(sending) => {
