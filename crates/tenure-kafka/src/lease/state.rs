@@ -157,8 +157,10 @@ impl State {
 
     /// Extends a grant for a renewal that was begun then, if a proof covers all of it.
     ///
-    /// A proof covers what lies within `cover` of its beginning: the coordinator counts a whole session timeout from the
-    /// moment it answered, and that was later.
+    /// A proof covers what lies within `cover` of its beginning: a commit counts as a sign of life, so the coordinator keeps our
+    /// place for a whole session timeout from the moment it answered, and that was later. (It would also put out a member that
+    /// does not rejoin within `max.poll.interval.ms` of a rebalance; that is five minutes at least, and the client rejoins by
+    /// itself with the next heartbeat.) So a renewal needs no commit of its own while the group settles and takes none.
     pub(crate) fn extend(&mut self, grant: &Grant, number: u64, begun: Monotonic, cover: Duration) -> bool {
         let assigned = self.assigned();
         let Some(holding) = self.holding.as_mut().filter(|holding| holding.is(grant)) else { return false };

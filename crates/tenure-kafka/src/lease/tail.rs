@@ -147,9 +147,8 @@ impl Tail {
         Ok(tail)
     }
 
-    /// What is known now.
+    /// What is known now. The reader waits as long as this is held.
     pub(crate) fn view(&self) -> watch::Ref<'_, View> {
-        // A fresh receiver's reference, for the sender's own would hold the lock in the same way.
         self.shared.view.borrow()
     }
 

@@ -44,10 +44,13 @@ impl Place {
     /// The real cluster, with a topic of its own; says so where there is none.
     pub(crate) fn real() -> Option<Self> {
         let Ok(url) = std::env::var("TENURE_TEST_KAFKA_URL") else {
-            let _ = writeln!(
-                std::io::stderr(),
-                "TENURE_TEST_KAFKA_URL names no cluster: the mock alone is tested"
-            );
+            static SAID: std::sync::Once = std::sync::Once::new();
+            SAID.call_once(|| {
+                let _ = writeln!(
+                    std::io::stderr(),
+                    "TENURE_TEST_KAFKA_URL names no cluster: the mock alone is tested"
+                );
+            });
             return None;
         };
         let mut options = KafkaLeaseOptions::from_url(&url).unwrap();
