@@ -138,7 +138,6 @@ mod tests {
         let bad = [
             "kafka://u:c4nary@h:port/t",
             "kafka://u:x@c4nary@h/t",
-            "kafka://u:1?c4nary@h/t",
             "kafka://u:1/c4nary@h/t",
             "kafka://u:1#c4nary@h/t",
             "kafka://u:c4nary@/t",

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use tenure_core::contract::LeaseStore;
 
+use crate::open::{OpenError, OpenOptions, open};
 #[cfg(any(feature = "etcd", feature = "kubernetes", feature = "kafka"))]
 use crate::open::{bad_url, on_heartbeat_thread};
-use crate::open::{OpenError, OpenOptions, open};
 
 /// Schemes of places that grant leases and keep nothing else, each with the feature that brings it.
 const LEASES_ONLY: [&str; 4] = ["etcd", "etcds", "kubernetes", "kafka"];

@@ -1,0 +1,84 @@
+//! The topic: made, shared, refused, told apart from another of the same name.
+
+use std::time::Duration;
+
+use rdkafka::ClientConfig;
+use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
+use rdkafka::client::DefaultClientContext;
+use tenure_core::StoreError;
+use tenure_core::contract::LeaseStore;
+use tenure_core::lease::Acquire;
+
+use crate::place::{Place, lease};
+
+const TTL: Duration = Duration::from_millis(1500);
+
+fn admin(place: &Place) -> AdminClient<DefaultClientContext> {
+    let brokers = place.options.kafka.brokers().join(",");
+    ClientConfig::new().set("bootstrap.servers", brokers).create().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_who_come_first_make_one_topic_and_agree_on_its_epoch() {
+    let Some(mut place) = Place::quick() else { return };
+    place.options.replication_factor = Some(1);
+    let players: Vec<_> = (0..4).map(|number| place.enter(&format!("node-{number}"))).collect();
+    let claims = players.iter().map(|player| async move {
+        let name = lease("first");
+        let grant = player.takes(&name, TTL).await;
+        (grant.term, player.store.epoch(&grant).unwrap())
+    });
+    let granted = futures_util::future::join_all(claims).await;
+    let (_, epoch) = &granted[0];
+    assert!(granted.iter().all(|(_, other)| other == epoch), "{granted:?}");
+    let mut terms: Vec<_> = granted.iter().map(|(term, _)| *term).collect();
+    terms.sort();
+    terms.dedup();
+    assert_eq!(terms.len(), 4, "every claim has an offset of its own");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_topic_with_two_partitions_is_refused() {
+    let Some(place) = Place::quick() else { return };
+    let topic = NewTopic::new(&place.options.topic, 2, TopicReplication::Fixed(1));
+    admin(&place).create_topics([&topic], &AdminOptions::new()).await.unwrap();
+    let ann = place.enter("ann");
+    let answer = ann.store.try_acquire(&ann.claim(&lease("two"), TTL)).await;
+    let Err(StoreError::Refused { message, .. }) = answer else { panic!("{answer:?}") };
+    assert!(message.contains("2 partitions") && message.contains(&place.options.topic), "{message}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_topic_that_was_made_again_has_another_epoch() {
+    let Some(place) = Place::quick() else { return };
+    let ann = place.enter("ann");
+    let name = lease("again");
+    let first = ann.takes(&name, TTL).await;
+    let before = ann.store.epoch(&first).unwrap();
+    ann.releases(&first).await;
+    admin(&place).delete_topics(&[&place.options.topic], &AdminOptions::new()).await.unwrap();
+    let bob = place.enter("bob");
+    let claim = bob.claim(&name, TTL);
+    let mut last = None;
+    for _ in 0..50 {
+        match bob.store.try_acquire(&claim).await {
+            Ok(Acquire::Granted(grant)) => {
+                assert_ne!(bob.store.epoch(&grant).unwrap(), before);
+                return;
+            }
+            other => last = Some(other),
+        }
+        // passes time: a cluster forgets a topic little by little
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    panic!("never granted: {last:?}");
+}
+
+#[tokio::test]
+async fn a_ttl_that_outlives_the_session_is_refused_before_anything_is_asked() {
+    let place = Place::mock();
+    let ann = place.enter("ann");
+    let answer = ann.store.try_acquire(&ann.claim(&lease("long"), Duration::from_secs(6))).await;
+    let Err(StoreError::Refused { message, .. }) = answer else { panic!("{answer:?}") };
+    assert!(message.contains("ttl 6s") && message.contains("session_timeout 5s"), "{message}");
+}
