@@ -125,6 +125,7 @@ impl Row {
             released_at: self.released_at,
             revoked_at: None,
             presence: self.presence.clone(),
+            origin: None,
         }
     }
 

@@ -147,6 +147,7 @@ impl Object {
             released_at: entry.released_at,
             revoked_at: None,
             presence: entry.presence,
+            origin: None,
         })
     }
 

@@ -75,6 +75,7 @@ pub(crate) fn record(lease: &LeaseName, seen: &Seen) -> LeaseRecord {
         released_at: (!sign.what.is_held()).then_some(seen.at),
         revoked_at: None,
         presence: None,
+        origin: None,
     }
 }
 
