@@ -1,7 +1,7 @@
 //! What the servers need on the machine, and getting it: with apt when we are root, else by saying what is missing.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Result;
@@ -38,6 +38,11 @@ const NEEDS: &[Need] = &[
     Need { package: "openjdk-17-jre-headless", of: &["Kafka"], present: || find_program("java").is_some() },
     // Fetches Kafka's jars, see `kafka.rs`.
     Need { package: "maven", of: &["Kafka"], present: || find_program("mvn").is_some() },
+    // The client of Kafka is C, and built along; with every feature it has TLS by the system's library.
+    Need { package: "libssl-dev", of: &[], present: || Path::new("/usr/include/openssl/ssl.h").exists() },
+    Need { package: "pkg-config", of: &[], present: || find_program("pkg-config").is_some() },
+    Need { package: "make", of: &[], present: || find_program("make").is_some() },
+    Need { package: "g++", of: &[], present: || find_program("g++").is_some() },
     // A user's own way to a SQLite file: the tests insert messages with it.
     Need { package: "sqlite3", of: &[], present: || find_program("sqlite3").is_some() },
     // MySQL is not here: no release of Debian that one would install has it. It is fetched by `mysql.rs`.
