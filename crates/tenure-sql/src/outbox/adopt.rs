@@ -57,8 +57,9 @@ impl Shared {
             let mut writes = Vec::new();
             if !numbers.is_empty() {
                 let all = || vec![Value::list(numbers.iter().copied())];
-                writes.push(Call::new(&statements.fresh_add, all()));
+                // The messages first, as everyone does.
                 writes.push(Call::new(&statements.fresh_clear, all()));
+                writes.push(Call::new(&statements.fresh_add, all()));
             }
             writes.push(Call::new(&statements.commit, []));
             session.run_all(&writes).await?;
