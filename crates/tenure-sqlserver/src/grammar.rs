@@ -64,7 +64,8 @@ fn texts(naming: &Naming) -> BTreeMap<String, String> {
     texts.insert("migrations".into(), migrations(naming));
     texts.insert("driver walk".into(), walk(&statements));
     // As the driver puts it, with the branches in it.
-    let branches = Batch::of(&Call::new(&statements.outbox_lanes, vec![lanes(&statements), 7_i64.into()])).unwrap();
+    let branches =
+        Batch::of(&Call::new(&statements.outbox_lanes, vec![lanes(&statements), 7_i64.into()])).unwrap();
     texts.insert("outbox_lanes".into(), branches.text);
     texts
 }

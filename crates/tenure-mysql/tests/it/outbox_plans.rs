@@ -76,7 +76,8 @@ fn the_hot_statements_read_what_they_answer_and_little_else() {
         let (first, parked) = (i64::MIN.to_string(), "X'7061726B6564'");
         let branch =
             |source: &str, id: &str, limit: &str| filled(&texts.outbox_lane, &[source, "0", "0", id, limit]);
-        let lanes = |branches: &[String]| filled(&texts.outbox_lanes, &[&branches.join(" UNION ALL "), "1000"]);
+        let lanes =
+            |branches: &[String]| filled(&texts.outbox_lanes, &[&branches.join(" UNION ALL "), "1000"]);
         let step =
             [&texts.outbox_walk_find, &texts.outbox_walk_move, &texts.outbox_walk_head].map(Clone::clone);
         let walk: Vec<_> =
@@ -133,7 +134,13 @@ fn the_hot_statements_read_what_they_answer_and_little_else() {
                 }
                 assert!(read <= *most, "{what}: {read} rows were read, analysed {analysed}: {statements:?}");
             }
-            sandbox.batch(&format!("ANALYZE TABLE {}, {}", sandbox.table("outbox"), sandbox.table("outbox_pending"))).await;
+            sandbox
+                .batch(&format!(
+                    "ANALYZE TABLE {}, {}",
+                    sandbox.table("outbox"),
+                    sandbox.table("outbox_pending")
+                ))
+                .await;
         }
     });
 }

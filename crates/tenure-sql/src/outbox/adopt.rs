@@ -48,10 +48,8 @@ impl Shared {
         let statements = &self.statements;
         for _ in 0..ROUNDS {
             let many = i64::try_from(STATEMENT_ROWS).unwrap_or(i64::MAX);
-            let hold = [
-                Call::new(&statements.begin, []),
-                Call::new(&statements.fresh_hold, vec![many.into()]),
-            ];
+            let hold =
+                [Call::new(&statements.begin, []), Call::new(&statements.fresh_hold, vec![many.into()])];
             let held = session.run_all(&hold).await?;
             let numbers = self.numbers(held.into_iter().next_back().unwrap_or_default())?;
             let mut writes = Vec::new();
