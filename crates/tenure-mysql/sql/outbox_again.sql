@@ -1,4 +1,6 @@
 -- $1 number, $2 after how many microseconds
-UPDATE {outbox}
-SET attempts = attempts + 1, next_at = UTC_TIMESTAMP(6) + INTERVAL $2 MICROSECOND
+UPDATE {outbox_pending}
+SET attempts = attempts + 1,
+    due_us = TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)) + $2,
+    place_a = CASE WHEN lane = X'' THEN due_us ELSE place_a END
 WHERE id = $1

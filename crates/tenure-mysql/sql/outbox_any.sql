@@ -1,2 +1,4 @@
--- Whether there is anything in the queue, and the clock: all that an idle relay asks.
-SELECT EXISTS (SELECT 1 FROM {outbox} FORCE INDEX (queue) WHERE lane IS NOT NULL) AS found, {now_fragment}
+-- Whether there is anything in the queue, whether anything is to be put into it, and the clock: all that an idle relay asks.
+SELECT EXISTS (SELECT 1 FROM {outbox_pending}) AS found,
+       EXISTS (SELECT 1 FROM {outbox} FORCE INDEX (fresh) WHERE fresh IS NOT NULL) AS fresh,
+       {now_fragment}

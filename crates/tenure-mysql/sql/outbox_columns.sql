@@ -1,5 +1,5 @@
 -- A row as a relay reads it; the order counts. Texts that no message may have are cut short, and large payloads left out.
-o.id, o.lane, o.queued, {outbox_due_fragment} AS due_us, o.attempts, o.forgiven, o.message_id,
+p.id, p.lane, p.queued, p.due_us, p.attempts, p.forgiven, o.message_id,
 CASE WHEN octet_length(o.source) > 4000 THEN left(o.source, 1000) ELSE o.source END AS source,
 o.source_seq, o.source_index,
 CASE WHEN octet_length(o.topic) > 4000 THEN left(o.topic, 1000) ELSE o.topic END AS topic,

@@ -1,5 +1,5 @@
--- Takes messages out of the queue, if so many attempts were made before this one.
+-- Takes messages out of the queue, if so many attempts were made before this one. In the form of a deletion from several tables,
+-- which alone can be told its index: by the other one, servers read a small table through, and wait for everyone who has a row
+-- of it under way.
 -- $1 numbers, $2 attempts
-UPDATE {outbox} FORCE INDEX (PRIMARY)
-SET queued = 0, attempts = attempts + 1
-WHERE id IN ($1) AND queued = 1 AND attempts = $2
+DELETE p FROM {outbox_pending} AS p FORCE INDEX (PRIMARY) WHERE p.id IN ($1) AND p.queued = 1 AND p.attempts = $2

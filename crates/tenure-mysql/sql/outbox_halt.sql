@@ -1,2 +1,2 @@
 -- $1 numbers
-UPDATE {outbox} FORCE INDEX (PRIMARY) SET queued = 2, attempts = attempts + 1 WHERE id IN ($1)
+UPDATE {outbox_pending} FORCE INDEX (PRIMARY) SET queued = 2, attempts = attempts + 1 WHERE id IN ($1)

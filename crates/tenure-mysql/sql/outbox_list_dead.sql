@@ -3,6 +3,7 @@
 SELECT {outbox_summary_columns}
 FROM {outbox_dead} AS d FORCE INDEX (PRIMARY)
 STRAIGHT_JOIN {outbox} AS o ON o.id = d.id
+LEFT JOIN {outbox_pending} AS p ON p.id = d.id
 WHERE d.id < $1
   AND ($2 IS NULL OR o.id = $2)
   AND ($3 IS NULL OR o.topic = $3)

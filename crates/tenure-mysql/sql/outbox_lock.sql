@@ -1,7 +1,10 @@
--- Holds rows, in the order of their numbers: whoever changes what becomes of a message holds its row first.
+-- Holds messages, and their rows in the queue, in the order of their numbers: whoever else than a relay decides what becomes of
+-- a message holds its row first. What is not in the queue is finished, or fresh.
 -- $1 numbers
-SELECT id, queued, attempts, lane <> X'' AS ordered
-FROM {outbox} FORCE INDEX (PRIMARY)
-WHERE id IN ($1)
-ORDER BY id
+SELECT o.id, CASE WHEN p.id IS NOT NULL THEN p.queued WHEN o.fresh IS NOT NULL THEN 3 ELSE 0 END AS queued, p.attempts,
+       p.lane <> X'' AS ordered
+FROM {outbox} AS o FORCE INDEX (PRIMARY)
+LEFT JOIN {outbox_pending} AS p FORCE INDEX (PRIMARY) ON p.id = o.id
+WHERE o.id IN ($1)
+ORDER BY o.id
 FOR UPDATE

@@ -1,3 +1,3 @@
--- Sources go on that stood still behind these.
+-- Sources go on that stood still behind these. Written as outbox_finish.
 -- $1 numbers
-UPDATE {outbox} FORCE INDEX (PRIMARY) SET queued = 0 WHERE id IN ($1) AND queued = 2
+DELETE p FROM {outbox_pending} AS p FORCE INDEX (PRIMARY) WHERE p.id IN ($1) AND p.queued = 2

@@ -1,6 +1,6 @@
 -- The head of the source that the walk has come to; nothing when there are no more.
-SELECT o.lane, o.queued, {outbox_due_fragment} AS due_us, o.id
-FROM {outbox} AS o FORCE INDEX (queue)
-WHERE o.lane = @tenure_lane
-ORDER BY o.lane, o.place_a, o.place_b, o.id
+SELECT p.lane, p.queued, p.due_us, p.id
+FROM {outbox_pending} AS p FORCE INDEX (queue)
+WHERE p.lane = @tenure_lane
+ORDER BY p.lane, p.place_a, p.place_b, p.id
 LIMIT 1

@@ -25,7 +25,8 @@ use crate::store::MySqlStore;
 /// ```
 ///
 /// A user that enqueues needs INSERT and SELECT on `tenure_outbox`, and one of UPDATE, DELETE and LOCK TABLES, which MySQL asks
-/// for to lock the row of a message that is there already. (A plain insert needs INSERT alone.)
+/// for to lock the row of a message that is there already; and INSERT and UPDATE on `tenure_outbox_pending`, the queue. (A plain
+/// insert needs INSERT on `tenure_outbox` alone.)
 #[derive(Debug, Clone)]
 pub struct Outbox(tenure_sql::Outbox);
 
@@ -43,7 +44,8 @@ impl Outbox {
         Self(self.0.with_limits(limits))
     }
 
-    /// Enqueues a message in a transaction of sqlx. On a connection without one, the message is committed at once.
+    /// Enqueues a message in a transaction of sqlx. On a connection without one, the message is committed at once, and a relay
+    /// puts it into the queue.
     ///
     /// ```no_run
     /// # async fn example(pool: sqlx::MySqlPool, outbox: tenure_mysql::Outbox) -> Result<(), Box<dyn std::error::Error>> {

@@ -21,7 +21,12 @@ pub(crate) fn by_names<'s, 'n>(sql: &'s str, names: impl IntoIterator<Item = &'n
 
 /// Rows in portions that a statement can insert, in their order.
 pub(crate) fn inserts(rows: impl IntoIterator<Item = Vec<Value>>) -> Vec<Value> {
-    divided(rows, INSERT_BYTES, |row| size(row)).into_iter().map(Value::Rows).collect()
+    in_portions(rows).into_iter().map(Value::Rows).collect()
+}
+
+/// The same, as they are.
+pub(crate) fn in_portions(rows: impl IntoIterator<Item = Vec<Value>>) -> Vec<Vec<Vec<Value>>> {
+    divided(rows, INSERT_BYTES, |row| size(row))
 }
 
 /// How many bytes a row holds, about.

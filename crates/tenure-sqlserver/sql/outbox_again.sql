@@ -1,5 +1,6 @@
 -- 1 number, 2 after how many microseconds
-UPDATE {outbox} WITH (ROWLOCK)
+UPDATE {outbox_pending} WITH (ROWLOCK)
 SET attempts = attempts + 1,
-    next_at = DATEADD(MICROSECOND, CAST(@P2 % 60000000 AS int), DATEADD(MINUTE, CAST(@P2 / 60000000 AS int), @now))
+    due_us = DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) + @P2,
+    place_a = CASE WHEN lane = 0x THEN DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) + @P2 ELSE place_a END
 WHERE id = @P1

@@ -1,6 +1,6 @@
 -- A row as a relay reads it; the order counts. Texts that no message may have are cut short, and large payloads left out. Sizes
 -- of nvarchar are those of UTF-16.
-o.id, o.lane, o.queued, {outbox_due_fragment} AS due_us, o.attempts, o.forgiven, o.message_id,
+p.id, p.lane, p.queued, p.due_us, p.attempts, p.forgiven, o.message_id,
 CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source,
 o.source_seq, o.source_index,
 CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic,

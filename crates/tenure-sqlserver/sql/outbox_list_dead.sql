@@ -3,6 +3,7 @@
 SELECT TOP (@P7) {outbox_summary_columns}
 FROM {outbox_dead} AS d
 JOIN {outbox} AS o ON o.id = d.id
+LEFT JOIN {outbox_pending} AS p ON p.id = d.id
 WHERE d.id < @P1
   AND (@P2 IS NULL OR o.id = @P2)
   AND (@P3 IS NULL OR (o.topic = @P3 AND DATALENGTH(o.topic) = DATALENGTH(@P3)))

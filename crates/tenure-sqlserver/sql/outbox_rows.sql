@@ -1,5 +1,5 @@
--- Rows by number, as far as they are in the queue still.
+-- Rows by number, as far as they are in the queue still; also one that its source stands still behind.
 -- 1 numbers
 SELECT {outbox_columns} FROM (SELECT DISTINCT id FROM OPENJSON(@P1) WITH (id bigint '$')) AS asked
-INNER LOOP JOIN {outbox} AS o ON o.id = asked.id
-WHERE o.queued > 0
+INNER LOOP JOIN {outbox_pending} AS p ON p.id = asked.id
+INNER LOOP JOIN {outbox} AS o ON o.id = p.id

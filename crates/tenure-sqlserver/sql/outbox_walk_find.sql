@@ -1,5 +1,5 @@
 SET @walk_next = (
-    SELECT TOP (1) lane FROM {outbox} WITH (INDEX (queue))
+    SELECT TOP (1) lane FROM {outbox_pending} WITH (INDEX (queue))
     WHERE lane > @walk_lane
     ORDER BY lane, place_a, place_b, id
 )

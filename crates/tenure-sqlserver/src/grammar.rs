@@ -64,7 +64,8 @@ fn texts(naming: &Naming) -> BTreeMap<String, String> {
     texts.insert("migrations".into(), migrations(naming));
     texts.insert("driver walk".into(), walk(&statements));
     // As the driver puts it, with the branches in it.
-    let branches = Batch::of(&Call::new(&statements.outbox_lanes, vec![lanes(&statements)])).unwrap();
+    let branches =
+        Batch::of(&Call::new(&statements.outbox_lanes, vec![lanes(&statements), 7_i64.into()])).unwrap();
     texts.insert("outbox_lanes".into(), branches.text);
     texts
 }
@@ -137,7 +138,7 @@ fn a_text_of_several_statements_is_transact_sql_too() {
         if !is_part(name) {
             let mut values = vec![Value::from("x"); numbers(text).last().copied().unwrap_or_default()];
             if name == "outbox_lanes" {
-                values = vec![lanes(&statements)];
+                values = vec![lanes(&statements), 7_i64.into()];
             }
             batch.add(&Call::new(text, values)).unwrap();
         }

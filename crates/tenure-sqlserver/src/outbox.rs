@@ -15,14 +15,14 @@ use crate::store::SqlServerStore;
 /// (`traceparent`, `tracestate`) are not part of what a message says. Of two transactions that enqueue the same id at
 /// once, the second waits for the first.
 ///
-/// A program in any language may insert a row by itself as well; topic, type and payload are enough. Its session must have the
-/// settings that SQL Server asks for where a table has computed columns (`sqlcmd` needs `-I` for that):
+/// A program in any language may insert a row by itself as well; topic, type and payload are enough:
 ///
 /// ```sql
 /// INSERT INTO tenure_outbox (topic, type, payload) VALUES (N'orders', N'OrderPlaced', N'{"order": 7}');
 /// ```
 ///
-/// A user that enqueues needs INSERT and SELECT on `tenure_outbox`. (A plain insert needs INSERT alone.)
+/// A user that enqueues needs INSERT and SELECT on `tenure_outbox` and `tenure_outbox_pending`. (A plain insert needs INSERT on
+/// the first alone.)
 ///
 /// Calls must run to their end: a connection on which one was broken off cannot be used any more.
 #[derive(Debug, Clone)]
@@ -43,7 +43,7 @@ impl Outbox {
     }
 
     /// Enqueues a message in the transaction that is open on this connection of tiberius. Without one, the message is
-    /// committed at once.
+    /// committed at once, and a relay puts it into the queue.
     ///
     /// ```no_run
     /// # async fn example(

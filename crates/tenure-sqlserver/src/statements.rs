@@ -38,7 +38,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration {
         version: 2,
         description: "outbox, inbox",
-        tables: &["outbox", "outbox_attempts", "outbox_dead", "inbox"],
+        tables: &["outbox", "outbox_pending", "outbox_attempts", "outbox_dead", "inbox"],
         sql: include_str!("../sql/migrations/0002_outbox.sql"),
     },
     Migration {

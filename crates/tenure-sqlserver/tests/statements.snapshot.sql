@@ -289,15 +289,15 @@ DECLARE @own_step bigint = 0;
 WHILE @own_step < @P2 AND @walk_lane IS NOT NULL
 BEGIN
     SET @walk_next = (
-    SELECT TOP (1) lane FROM [tenure_outbox] WITH (INDEX (queue))
+    SELECT TOP (1) lane FROM [tenure_outbox_pending] WITH (INDEX (queue))
     WHERE lane > @walk_lane
     ORDER BY lane, place_a, place_b, id
 );
     SET @walk_lane = @walk_next;
-    SELECT TOP (1) o.lane, o.queued, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.id
-FROM [tenure_outbox] AS o WITH (INDEX (queue))
-WHERE o.lane = @walk_lane
-ORDER BY o.lane, o.place_a, o.place_b, o.id;
+    SELECT TOP (1) p.lane, p.queued, p.due_us, p.id
+FROM [tenure_outbox_pending] AS p WITH (INDEX (queue))
+WHERE p.lane = @walk_lane
+ORDER BY p.lane, p.place_a, p.place_b, p.id;
     SET @own_step = @own_step + 1;
 END;
 SELECT @walk_lane AS lane
@@ -437,6 +437,23 @@ SELECT f.name, f.term
 FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked
 INNER LOOP JOIN [tenure_fences] AS f WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK) ON f.name = asked.name
 ORDER BY f.name
+
+-- fresh_add
+INSERT INTO [tenure_outbox_pending] (id, lane, place_a, place_b, due_us)
+SELECT o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN o.source_seq ELSE coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0) END, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN o.source_index ELSE 0 END, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0)
+FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
+INNER LOOP JOIN [tenure_outbox] AS o ON o.id = asked.id
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_outbox_pending] AS t WITH (READCOMMITTEDLOCK) WHERE t.id = o.id)
+
+-- fresh_clear
+UPDATE o SET fresh = NULL FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
+INNER LOOP JOIN [tenure_outbox] AS o WITH (ROWLOCK) ON o.id = asked.id
+
+-- fresh_hold
+SELECT TOP (@P1) id
+FROM [tenure_outbox] WITH (INDEX (fresh), UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
+WHERE fresh IS NOT NULL
+ORDER BY fresh, id
 
 -- history_add
 INSERT INTO [tenure_lease_history] (name, term, cause, node, incarnation, machine, pid, at)
@@ -654,38 +671,26 @@ CREATE TABLE [tenure_outbox] (
     headers       nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
     deliver_at    datetime2(6) NULL,
     created_at    datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
-    queued        tinyint NOT NULL DEFAULT 1,
-    next_at       datetime2(6) NULL,
-    attempts      int NOT NULL DEFAULT 0,
-    forgiven      int NOT NULL DEFAULT 0,
-    lane          AS (
-        CASE
-            WHEN queued = 0 THEN NULL
-            WHEN DATALENGTH(CONVERT(varchar(max), source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500
-            THEN CONVERT(varbinary(500), CONVERT(varchar(max), source COLLATE Latin1_General_100_BIN2_UTF8))
-            ELSE CONVERT(varbinary(500), 0x)
-        END
-    ) PERSISTED,
-    place_a       AS (
-        CASE
-            WHEN queued = 0 THEN NULL
-            WHEN DATALENGTH(CONVERT(varchar(max), source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN source_seq
-            ELSE DATEDIFF_BIG(MICROSECOND, CONVERT(datetime2(6), '19700101', 112), coalesce(next_at, deliver_at, created_at))
-        END
-    ) PERSISTED,
-    place_b       AS (
-        CASE
-            WHEN queued = 0 THEN NULL
-            WHEN DATALENGTH(CONVERT(varchar(max), source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN source_index
-            ELSE 0
-        END
-    ) PERSISTED,
+    fresh         tinyint NULL DEFAULT 1,
     INDEX message_id UNIQUE (message_id),
-    INDEX queue (lane, place_a, place_b, id),
-    CHECK (queued IN (0, 1, 2)),
-    CHECK (attempts >= 0 AND forgiven >= 0)
+    INDEX fresh (fresh, id)
 );
 ALTER TABLE [tenure_outbox] SET (LOCK_ESCALATION = DISABLE);
+IF OBJECT_ID(N'[tenure_outbox_pending]', N'U') IS NULL
+CREATE TABLE [tenure_outbox_pending] (
+    id       bigint NOT NULL PRIMARY KEY,
+    lane     varbinary(500) NOT NULL,
+    place_a  bigint NOT NULL,
+    place_b  int NOT NULL,
+    queued   tinyint NOT NULL DEFAULT 1,
+    due_us   bigint NOT NULL,
+    attempts int NOT NULL DEFAULT 0,
+    forgiven int NOT NULL DEFAULT 0,
+    INDEX queue (lane, place_a, place_b, id),
+    CHECK (queued IN (1, 2)),
+    CHECK (attempts >= 0 AND forgiven >= 0)
+);
+ALTER TABLE [tenure_outbox_pending] SET (LOCK_ESCALATION = DISABLE);
 IF OBJECT_ID(N'[tenure_outbox_attempts]', N'U') IS NULL
 CREATE TABLE [tenure_outbox_attempts] (
     message bigint NOT NULL,
@@ -925,14 +930,17 @@ FROM OPENJSON(@P1) WITH (
 WHERE NOT EXISTS (SELECT 1 FROM [tenure_nodes] AS t WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE t.name = r.name)
 
 -- outbox_again
-UPDATE [tenure_outbox] WITH (ROWLOCK)
+UPDATE [tenure_outbox_pending] WITH (ROWLOCK)
 SET attempts = attempts + 1,
-    next_at = DATEADD(MICROSECOND, CAST(@P2 % 60000000 AS int), DATEADD(MINUTE, CAST(@P2 / 60000000 AS int), @now))
+    due_us = DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) + @P2,
+    place_a = CASE WHEN lane = 0x THEN DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) + @P2 ELSE place_a END
 WHERE id = @P1
 
 -- outbox_any
-SELECT CASE WHEN EXISTS (SELECT 1 FROM [tenure_outbox] WITH (INDEX (queue), READPAST, READCOMMITTEDLOCK) WHERE lane >= 0x) THEN 1 ELSE 0 END
-           AS found,
+SELECT CASE WHEN EXISTS (SELECT 1 FROM [tenure_outbox_pending] WITH (READPAST, READCOMMITTEDLOCK)) THEN 1 ELSE 0 END AS found,
+       CASE WHEN EXISTS (
+           SELECT 1 FROM [tenure_outbox] WITH (INDEX (fresh), READPAST, READCOMMITTEDLOCK) WHERE fresh IS NOT NULL
+       ) THEN 1 ELSE 0 END AS fresh,
        DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
 
 -- outbox_clock
@@ -952,13 +960,13 @@ FROM OPENJSON(@P1) WITH (id nvarchar(64) '$') AS asked
 INNER LOOP JOIN [tenure_outbox] AS o WITH (REPEATABLEREAD, ROWLOCK) ON o.message_id = asked.id COLLATE Latin1_General_100_CI_AS
 
 -- outbox_finish
-UPDATE o SET queued = 0, attempts = o.attempts + 1 FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
-INNER LOOP JOIN [tenure_outbox] AS o WITH (ROWLOCK) ON o.id = asked.id
-WHERE o.queued = 1 AND o.attempts = @P2
+DELETE p FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
+INNER LOOP JOIN [tenure_outbox_pending] AS p WITH (ROWLOCK) ON p.id = asked.id
+WHERE p.queued = 1 AND p.attempts = @P2
 
 -- outbox_halt
-UPDATE o SET queued = 2, attempts = o.attempts + 1 FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
-INNER LOOP JOIN [tenure_outbox] AS o WITH (ROWLOCK) ON o.id = asked.id
+UPDATE p SET queued = 2, attempts = p.attempts + 1 FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
+INNER LOOP JOIN [tenure_outbox_pending] AS p WITH (ROWLOCK) ON p.id = asked.id
 
 -- outbox_insert
 IF EXISTS (
@@ -974,21 +982,22 @@ BEGIN
     RETURN;
 END;
 INSERT INTO [tenure_outbox] (
-    message_id, source, source_seq, source_index, topic, type, payload, payload_bytes, content_type, headers, deliver_at
+    message_id, source, source_seq, source_index, topic, type, payload, payload_bytes, content_type, headers, deliver_at,
+    fresh
 )
 SELECT r.message_id, r.source, r.source_seq, r.source_index, r.topic, r.type, r.payload, r.payload_bytes, r.content_type,
-       r.headers, r.deliver_at
+       r.headers, r.deliver_at, r.fresh
 FROM OPENJSON(@P1) WITH (
     i int '$.i', message_id nvarchar(64) '$.v[0]', source nvarchar(max) '$.v[1]', source_seq bigint '$.v[2]',
     source_index int '$.v[3]', topic nvarchar(max) '$.v[4]', type nvarchar(max) '$.v[5]', payload nvarchar(max) '$.v[6]',
     payload_bytes varbinary(max) '$.v[7]', content_type nvarchar(max) '$.v[8]', headers nvarchar(max) '$.v[9]',
-    deliver_at datetime2(6) '$.v[10]'
+    deliver_at datetime2(6) '$.v[10]', fresh tinyint '$.v[11]'
 ) AS r
 ORDER BY r.i
 
 -- outbox_lane
 SELECT TOP (@P5) id
-FROM [tenure_outbox] WITH (INDEX (queue))
+FROM [tenure_outbox_pending] WITH (INDEX (queue))
 WHERE lane = @B1
   AND place_a >= @P2
   AND (place_a > @P2 OR (place_a = @P2 AND place_b > @P3) OR (place_a = @P2 AND place_b = @P3 AND id > @P4))
@@ -996,41 +1005,51 @@ ORDER BY lane, place_a, place_b, id
 
 -- outbox_lane_head
 SELECT TOP (@P2) id
-FROM [tenure_outbox] WITH (INDEX (queue))
+FROM [tenure_outbox_pending] WITH (INDEX (queue))
 WHERE lane = @B1
 ORDER BY lane, place_a, place_b, id
 
 -- outbox_lanes
-SELECT o.id, o.lane, o.queued, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.attempts, o.forgiven, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes
+SELECT p.id, p.lane, p.queued, p.due_us, p.attempts, p.forgiven, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes
 FROM (SELECT one.* FROM OPENJSON(@P1) WITH (v4 bigint '$.v[4]', b0 varbinary(8000) '$.v[0]', v1 bigint '$.v[1]', v2 bigint '$.v[2]', v3 bigint '$.v[3]') AS branch
 CROSS APPLY (
 SELECT TOP (branch.v4) id
-FROM [tenure_outbox] WITH (INDEX (queue))
+FROM [tenure_outbox_pending] WITH (INDEX (queue))
 WHERE lane = branch.b0
   AND place_a >= branch.v1
   AND (place_a > branch.v1 OR (place_a = branch.v1 AND place_b > branch.v2) OR (place_a = branch.v1 AND place_b = branch.v2 AND id > branch.v3))
 ORDER BY lane, place_a, place_b, id
 ) AS one) AS f
-INNER LOOP JOIN [tenure_outbox] AS o ON o.id = f.id;
+INNER LOOP JOIN [tenure_outbox_pending] AS p ON p.id = f.id
+INNER LOOP JOIN [tenure_outbox] AS o ON o.id = f.id
+UNION ALL
+SELECT fresh.* FROM (
+    SELECT TOP (@P2) o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, 3 AS queued, 0 AS due_us, 0 AS attempts, 0 AS forgiven, N'' COLLATE Latin1_General_100_CI_AS AS message_id, CASE WHEN DATALENGTH(o.source) <= 1000 THEN o.source END AS source, o.source_seq, o.source_index, N'' COLLATE Latin1_General_100_BIN2 AS topic, N'' COLLATE Latin1_General_100_BIN2 AS type, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS content_type, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS headers, 0 AS created_us, 0 AS shape, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS payload, CAST(NULL AS varbinary(max)) AS payload_bytes
+    FROM [tenure_outbox] AS o WITH (INDEX (fresh))
+    WHERE o.fresh IS NOT NULL
+    ORDER BY o.fresh, o.id
+) AS fresh;
 DECLARE @changed1 bigint = ROWCOUNT_BIG();
 SELECT 1 AS tenure_statement, @changed1 AS tenure_changed;
 
 -- outbox_list
-SELECT TOP (@P7) o.id, o.message_id, o.queued, o.source, o.source_seq, o.source_index, o.topic, o.type, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.attempts, CASE WHEN d.id IS NULL THEN 0 ELSE 1 END AS dead, d.halts, d.reason, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.died_at) AS died_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.discarded_at) AS discarded_us, ( SELECT TOP (1) DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.at) FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id ORDER BY a.number DESC ) AS tried_us, ( SELECT TOP (1) a.error FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id AND a.error IS NOT NULL ORDER BY a.number DESC ) AS last_error
+SELECT TOP (@P7) o.id, o.message_id, CASE WHEN p.id IS NOT NULL THEN p.queued WHEN o.fresh IS NOT NULL THEN 1 ELSE 0 END AS queued, o.source, o.source_seq, o.source_index, o.topic, o.type, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, coalesce(p.due_us, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0)) AS due_us, coalesce( p.attempts, d.attempts, (SELECT max(a.number) FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id), 0 ) AS attempts, CASE WHEN d.id IS NULL THEN 0 ELSE 1 END AS dead, d.halts, d.reason, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.died_at) AS died_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.discarded_at) AS discarded_us, ( SELECT TOP (1) DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.at) FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id ORDER BY a.number DESC ) AS tried_us, ( SELECT TOP (1) a.error FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id AND a.error IS NOT NULL ORDER BY a.number DESC ) AS last_error
 FROM [tenure_outbox] AS o
+LEFT JOIN [tenure_outbox_pending] AS p ON p.id = o.id
 LEFT JOIN [tenure_outbox_dead] AS d ON d.id = o.id
 WHERE o.id < @P1
   AND (@P2 IS NULL OR o.id = @P2)
   AND (@P3 IS NULL OR (o.topic = @P3 AND DATALENGTH(o.topic) = DATALENGTH(@P3)))
   AND (@P4 IS NULL OR (o.source = @P4 AND DATALENGTH(o.source) = DATALENGTH(@P4)))
   AND (@P5 IS NULL OR (o.type = @P5 AND DATALENGTH(o.type) = DATALENGTH(@P5)))
-  AND (@P6 = 0 OR (o.queued = 0 AND d.id IS NULL))
+  AND (@P6 = 0 OR (p.id IS NULL AND o.fresh IS NULL AND d.id IS NULL))
 ORDER BY o.id DESC
 
 -- outbox_list_dead
-SELECT TOP (@P7) o.id, o.message_id, o.queued, o.source, o.source_seq, o.source_index, o.topic, o.type, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.attempts, CASE WHEN d.id IS NULL THEN 0 ELSE 1 END AS dead, d.halts, d.reason, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.died_at) AS died_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.discarded_at) AS discarded_us, ( SELECT TOP (1) DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.at) FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id ORDER BY a.number DESC ) AS tried_us, ( SELECT TOP (1) a.error FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id AND a.error IS NOT NULL ORDER BY a.number DESC ) AS last_error
+SELECT TOP (@P7) o.id, o.message_id, CASE WHEN p.id IS NOT NULL THEN p.queued WHEN o.fresh IS NOT NULL THEN 1 ELSE 0 END AS queued, o.source, o.source_seq, o.source_index, o.topic, o.type, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, coalesce(p.due_us, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0)) AS due_us, coalesce( p.attempts, d.attempts, (SELECT max(a.number) FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id), 0 ) AS attempts, CASE WHEN d.id IS NULL THEN 0 ELSE 1 END AS dead, d.halts, d.reason, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.died_at) AS died_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.discarded_at) AS discarded_us, ( SELECT TOP (1) DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.at) FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id ORDER BY a.number DESC ) AS tried_us, ( SELECT TOP (1) a.error FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id AND a.error IS NOT NULL ORDER BY a.number DESC ) AS last_error
 FROM [tenure_outbox_dead] AS d
 JOIN [tenure_outbox] AS o ON o.id = d.id
+LEFT JOIN [tenure_outbox_pending] AS p ON p.id = d.id
 WHERE d.id < @P1
   AND (@P2 IS NULL OR o.id = @P2)
   AND (@P3 IS NULL OR (o.topic = @P3 AND DATALENGTH(o.topic) = DATALENGTH(@P3)))
@@ -1040,20 +1059,37 @@ WHERE d.id < @P1
 ORDER BY d.id DESC
 
 -- outbox_list_pending
-SELECT o.id, o.message_id, o.queued, o.source, o.source_seq, o.source_index, o.topic, o.type, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.attempts, CASE WHEN d.id IS NULL THEN 0 ELSE 1 END AS dead, d.halts, d.reason, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.died_at) AS died_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.discarded_at) AS discarded_us, ( SELECT TOP (1) DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.at) FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id ORDER BY a.number DESC ) AS tried_us, ( SELECT TOP (1) a.error FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id AND a.error IS NOT NULL ORDER BY a.number DESC ) AS last_error
+SELECT TOP (@P7) o.id, o.message_id, CASE WHEN p.id IS NOT NULL THEN p.queued WHEN o.fresh IS NOT NULL THEN 1 ELSE 0 END AS queued, o.source, o.source_seq, o.source_index, o.topic, o.type, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, coalesce(p.due_us, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0)) AS due_us, coalesce( p.attempts, d.attempts, (SELECT max(a.number) FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id), 0 ) AS attempts, CASE WHEN d.id IS NULL THEN 0 ELSE 1 END AS dead, d.halts, d.reason, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.died_at) AS died_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.discarded_at) AS discarded_us, ( SELECT TOP (1) DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.at) FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id ORDER BY a.number DESC ) AS tried_us, ( SELECT TOP (1) a.error FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id AND a.error IS NOT NULL ORDER BY a.number DESC ) AS last_error
 FROM (
-    SELECT TOP (@P7) o.id
-    FROM [tenure_outbox] AS o
-    WHERE o.lane >= 0x
-      AND o.id < @P1
-      AND o.queued = 1
-      AND (@P2 IS NULL OR o.id = @P2)
-      AND (@P3 IS NULL OR (o.topic = @P3 AND DATALENGTH(o.topic) = DATALENGTH(@P3)))
-      AND (@P4 IS NULL OR (o.source = @P4 AND DATALENGTH(o.source) = DATALENGTH(@P4)))
-      AND (@P5 IS NULL OR (o.type = @P5 AND DATALENGTH(o.type) = DATALENGTH(@P5)))
-    ORDER BY o.id DESC
+    SELECT waiting.id
+    FROM (
+        SELECT TOP (@P7) o.id
+        FROM [tenure_outbox_pending] AS q
+        INNER JOIN [tenure_outbox] AS o ON o.id = q.id
+        WHERE q.id < @P1
+          AND q.queued = 1
+          AND (@P2 IS NULL OR o.id = @P2)
+          AND (@P3 IS NULL OR (o.topic = @P3 AND DATALENGTH(o.topic) = DATALENGTH(@P3)))
+          AND (@P4 IS NULL OR (o.source = @P4 AND DATALENGTH(o.source) = DATALENGTH(@P4)))
+          AND (@P5 IS NULL OR (o.type = @P5 AND DATALENGTH(o.type) = DATALENGTH(@P5)))
+        ORDER BY q.id DESC
+    ) AS waiting
+    UNION
+    SELECT fresh.id
+    FROM (
+        SELECT TOP (@P7) o.id
+        FROM [tenure_outbox] AS o WITH (INDEX (fresh))
+        WHERE o.fresh IS NOT NULL
+          AND o.id < @P1
+          AND (@P2 IS NULL OR o.id = @P2)
+          AND (@P3 IS NULL OR (o.topic = @P3 AND DATALENGTH(o.topic) = DATALENGTH(@P3)))
+          AND (@P4 IS NULL OR (o.source = @P4 AND DATALENGTH(o.source) = DATALENGTH(@P4)))
+          AND (@P5 IS NULL OR (o.type = @P5 AND DATALENGTH(o.type) = DATALENGTH(@P5)))
+        ORDER BY o.fresh DESC, o.id DESC
+    ) AS fresh
 ) AS f
 JOIN [tenure_outbox] AS o ON o.id = f.id
+LEFT JOIN [tenure_outbox_pending] AS p ON p.id = o.id
 LEFT JOIN [tenure_outbox_dead] AS d ON d.id = o.id
 ORDER BY o.id DESC
 
@@ -1066,62 +1102,90 @@ CROSS APPLY (SELECT CONVERT(varchar(max), o.payload COLLATE Latin1_General_100_B
 WHERE o.id = @P1
 
 -- outbox_lock
-SELECT o.id, o.queued, o.attempts, CASE WHEN o.lane IS NULL THEN NULL WHEN o.lane = 0x THEN 0 ELSE 1 END AS ordered
+SELECT o.id, CASE WHEN p.id IS NOT NULL THEN p.queued WHEN o.fresh IS NOT NULL THEN 3 ELSE 0 END AS queued, p.attempts,
+       CASE WHEN p.lane IS NULL THEN NULL WHEN p.lane = 0x THEN 0 ELSE 1 END AS ordered
 FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
 INNER LOOP JOIN [tenure_outbox] AS o WITH (UPDLOCK, HOLDLOCK, ROWLOCK) ON o.id = asked.id
+LEFT LOOP JOIN [tenure_outbox_pending] AS p WITH (UPDLOCK, ROWLOCK) ON p.id = o.id
 ORDER BY o.id
 
 -- outbox_number
 SELECT id FROM [tenure_outbox] WHERE message_id = @P1
 
 -- outbox_release
-UPDATE o SET queued = 0 FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
-INNER LOOP JOIN [tenure_outbox] AS o WITH (ROWLOCK) ON o.id = asked.id
-WHERE o.queued = 2
+DELETE p FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
+INNER LOOP JOIN [tenure_outbox_pending] AS p WITH (ROWLOCK) ON p.id = asked.id
+WHERE p.queued = 2
 
 -- outbox_revive
-UPDATE o SET queued = 1, next_at = @now, forgiven = o.attempts FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
-INNER LOOP JOIN [tenure_outbox] AS o WITH (ROWLOCK) ON o.id = asked.id
+UPDATE p SET queued = 1, due_us = DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now), forgiven = p.attempts,
+             place_a = CASE WHEN p.lane = 0x THEN DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) ELSE p.place_a END
+FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
+INNER LOOP JOIN [tenure_outbox_pending] AS p WITH (ROWLOCK) ON p.id = asked.id;
+INSERT INTO [tenure_outbox_pending] (id, lane, place_a, place_b, queued, due_us, attempts, forgiven)
+SELECT o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END,
+       CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN o.source_seq ELSE DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) END,
+       CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN o.source_index ELSE 0 END, 1, DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now), d.attempts, d.attempts
+FROM (SELECT DISTINCT id FROM OPENJSON(@P1) WITH (id bigint '$')) AS asked
+INNER LOOP JOIN [tenure_outbox_dead] AS d ON d.id = asked.id
+INNER LOOP JOIN [tenure_outbox] AS o ON o.id = d.id
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_outbox_pending] AS t WITH (READCOMMITTEDLOCK) WHERE t.id = o.id)
 
 -- outbox_rows
-SELECT o.id, o.lane, o.queued, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.attempts, o.forgiven, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes FROM (SELECT DISTINCT id FROM OPENJSON(@P1) WITH (id bigint '$')) AS asked
-INNER LOOP JOIN [tenure_outbox] AS o ON o.id = asked.id
-WHERE o.queued > 0
+SELECT p.id, p.lane, p.queued, p.due_us, p.attempts, p.forgiven, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes FROM (SELECT DISTINCT id FROM OPENJSON(@P1) WITH (id bigint '$')) AS asked
+INNER LOOP JOIN [tenure_outbox_pending] AS p ON p.id = asked.id
+INNER LOOP JOIN [tenure_outbox] AS o ON o.id = p.id
 
 -- outbox_savepoint
 IF @@TRANCOUNT > 0 SAVE TRANSACTION tenure_enqueue
 
 -- outbox_sources
-SELECT TOP (@P3) o.lane, o.queued, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.id
-FROM [tenure_outbox] AS o WITH (INDEX (queue))
-WHERE o.lane > @B1
-  AND NOT EXISTS (SELECT 1 FROM OPENJSON(@B2) WITH (lane varbinary(500) '$') AS left_out WHERE left_out.lane = o.lane)
-ORDER BY o.lane, o.place_a, o.place_b, o.id
+SELECT page.lane, page.queued, page.due_us, page.id
+FROM (
+    SELECT known.lane, known.queued, known.due_us, known.id, known.place_a, known.place_b
+    FROM (
+        SELECT TOP (@P3) p.lane, p.queued, p.due_us, p.id, p.place_a, p.place_b
+        FROM [tenure_outbox_pending] AS p WITH (INDEX (queue))
+        WHERE p.lane > @B1
+          AND NOT EXISTS (SELECT 1 FROM OPENJSON(@B2) WITH (lane varbinary(500) '$') AS left_out WHERE left_out.lane = p.lane)
+        ORDER BY p.lane, p.place_a, p.place_b, p.id
+    ) AS known
+    UNION ALL
+    SELECT fresh.lane, 3, 0, fresh.id, 0, 0
+    FROM (
+        SELECT TOP (@P4) CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, o.id
+        FROM [tenure_outbox] AS o WITH (INDEX (fresh))
+        WHERE o.fresh IS NOT NULL
+        ORDER BY o.fresh, o.id
+    ) AS fresh
+) AS page
+ORDER BY page.lane, page.place_a, page.place_b, page.id
 
 -- outbox_undo
 ROLLBACK TRANSACTION tenure_enqueue
 
 -- outbox_unordered
-SELECT TOP (@P3) o.id, o.lane, o.queued, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.attempts, o.forgiven, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes
-FROM [tenure_outbox] AS o WITH (INDEX (queue), READPAST, READCOMMITTEDLOCK)
-WHERE o.lane = 0x
-  AND (o.place_a > @P1 OR (o.place_a = @P1 AND o.place_b = 0 AND o.id > @P2))
-  AND o.place_a <= DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now)
-ORDER BY o.lane, o.place_a, o.place_b, o.id
+SELECT TOP (@P3) p.id, p.lane, p.queued, p.due_us, p.attempts, p.forgiven, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes
+FROM [tenure_outbox_pending] AS p WITH (INDEX (queue), READPAST, READCOMMITTEDLOCK)
+INNER LOOP JOIN [tenure_outbox] AS o ON o.id = p.id
+WHERE p.lane = 0x
+  AND (p.place_a > @P1 OR (p.place_a = @P1 AND p.place_b = 0 AND p.id > @P2))
+  AND p.place_a <= DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now)
+ORDER BY p.lane, p.place_a, p.place_b, p.id
 
 -- outbox_unordered_narrow
-SELECT TOP (@P3) o.place_a AS due_us, o.id
-FROM [tenure_outbox] AS o WITH (INDEX (queue), READPAST, READCOMMITTEDLOCK)
-WHERE o.lane = 0x
-  AND (o.place_a > @P1 OR (o.place_a = @P1 AND o.place_b = 0 AND o.id > @P2))
-  AND o.place_a <= DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now)
-ORDER BY o.lane, o.place_a, o.place_b, o.id
+SELECT TOP (@P3) p.place_a AS due_us, p.id
+FROM [tenure_outbox_pending] AS p WITH (INDEX (queue), READPAST, READCOMMITTEDLOCK)
+WHERE p.lane = 0x
+  AND (p.place_a > @P1 OR (p.place_a = @P1 AND p.place_b = 0 AND p.id > @P2))
+  AND p.place_a <= DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now)
+ORDER BY p.lane, p.place_a, p.place_b, p.id
 
 -- outbox_unordered_next
-SELECT TOP (@P1) o.place_a AS due_us, o.id
-FROM [tenure_outbox] AS o WITH (INDEX (queue), READPAST, READCOMMITTEDLOCK)
-WHERE o.lane = 0x AND o.place_a > DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now)
-ORDER BY o.lane, o.place_a, o.place_b, o.id
+SELECT TOP (@P1) p.place_a AS due_us, p.id
+FROM [tenure_outbox_pending] AS p WITH (INDEX (queue), READPAST, READCOMMITTEDLOCK)
+WHERE p.lane = 0x AND p.place_a > DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now)
+ORDER BY p.lane, p.place_a, p.place_b, p.id
 
 -- outbox_walk
 DECLARE @walk_lane varbinary(500) = @B1, @walk_next varbinary(500)
@@ -1131,16 +1195,16 @@ SELECT @walk_lane AS lane
 
 -- outbox_walk_find
 SET @walk_next = (
-    SELECT TOP (1) lane FROM [tenure_outbox] WITH (INDEX (queue))
+    SELECT TOP (1) lane FROM [tenure_outbox_pending] WITH (INDEX (queue))
     WHERE lane > @walk_lane
     ORDER BY lane, place_a, place_b, id
 )
 
 -- outbox_walk_head
-SELECT TOP (1) o.lane, o.queued, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) AS due_us, o.id
-FROM [tenure_outbox] AS o WITH (INDEX (queue))
-WHERE o.lane = @walk_lane
-ORDER BY o.lane, o.place_a, o.place_b, o.id
+SELECT TOP (1) p.lane, p.queued, p.due_us, p.id
+FROM [tenure_outbox_pending] AS p WITH (INDEX (queue))
+WHERE p.lane = @walk_lane
+ORDER BY p.lane, p.place_a, p.place_b, p.id
 
 -- outbox_walk_move
 SET @walk_lane = @walk_next
@@ -1165,6 +1229,13 @@ SELECT TOP (@P2) position, stream, version, type, attempts, reason, DATEDIFF_BIG
 FROM [tenure_parked]
 WHERE subscription = @B1
 ORDER BY position
+
+-- pending_add
+INSERT INTO [tenure_outbox_pending] (id, lane, place_a, place_b, due_us)
+SELECT o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN o.source_seq ELSE coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0) END, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN o.source_index ELSE 0 END, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0)
+FROM OPENJSON(@P1) WITH (id nvarchar(64) '$') AS asked
+INNER LOOP JOIN [tenure_outbox] AS o ON o.message_id = asked.id COLLATE Latin1_General_100_CI_AS
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_outbox_pending] AS t WITH (READCOMMITTEDLOCK) WHERE t.id = o.id)
 
 -- rollback
 IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION
@@ -1262,28 +1333,36 @@ WHERE stream = @B1 AND version <= @P2
 -- stats_dead
 SELECT coalesce(sum(CASE WHEN d.discarded_at IS NULL THEN 1 ELSE 0 END), 0) AS dead,
        coalesce(sum(CASE WHEN d.discarded_at IS NULL THEN 0 ELSE 1 END), 0) AS discarded,
-       count(DISTINCT CASE WHEN d.discarded_at IS NULL AND d.halts = 1 THEN o.lane END) AS halted
+       count(DISTINCT CASE WHEN d.discarded_at IS NULL AND d.halts = 1 THEN p.lane END) AS halted
 FROM [tenure_outbox_dead] AS d
-LEFT JOIN [tenure_outbox] AS o ON o.id = d.id AND d.halts = 1
+LEFT JOIN [tenure_outbox_pending] AS p ON p.id = d.id AND d.halts = 1
 
 -- stats_pending
 SELECT COUNT_BIG(*) AS pending,
-       coalesce(sum(CASE WHEN o.attempts = 0 AND coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) > clock.now_us THEN 1 ELSE 0 END), 0) AS delayed_rows,
-       coalesce(sum(CASE WHEN o.attempts > 0 THEN 1 ELSE 0 END), 0) AS retrying,
+       coalesce(sum(CASE WHEN w.attempts = 0 AND w.due_us > clock.now_us THEN 1 ELSE 0 END), 0) AS delayed_rows,
+       coalesce(sum(CASE WHEN w.attempts > 0 THEN 1 ELSE 0 END), 0) AS retrying,
        min(
-           CASE WHEN h.lane IS NULL AND (o.attempts > 0 OR coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.next_at, o.deliver_at, o.created_at)), 0) <= clock.now_us)
-           THEN DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)) END
+           CASE WHEN h.lane IS NULL AND (w.attempts > 0 OR w.due_us <= clock.now_us)
+           THEN nullif(CASE WHEN w.attempts > 0 THEN coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0) ELSE w.due_us END, 0) END
        ) AS oldest_us,
        max(clock.now_us) AS now_us
 FROM (SELECT DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us) AS clock
-CROSS JOIN [tenure_outbox] AS o WITH (INDEX (queue), READPAST, READCOMMITTEDLOCK)
+CROSS JOIN (
+    SELECT p.id, p.lane, p.due_us, p.attempts
+    FROM [tenure_outbox_pending] AS p WITH (READPAST, READCOMMITTEDLOCK)
+    WHERE p.queued = 1
+    UNION ALL
+    SELECT o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0), 0
+    FROM [tenure_outbox] AS o WITH (INDEX (fresh), READPAST, READCOMMITTEDLOCK)
+    WHERE o.fresh IS NOT NULL
+) AS w
 LEFT JOIN (
     SELECT DISTINCT x.lane
     FROM [tenure_outbox_dead] AS d
-    INNER JOIN [tenure_outbox] AS x WITH (READPAST, READCOMMITTEDLOCK) ON x.id = d.id
-    WHERE d.halts = 1 AND d.discarded_at IS NULL AND x.lane IS NOT NULL
-) AS h ON h.lane = o.lane
-WHERE o.lane IS NOT NULL AND o.queued = 1
+    INNER JOIN [tenure_outbox_pending] AS x WITH (READPAST, READCOMMITTEDLOCK) ON x.id = d.id
+    WHERE d.halts = 1 AND d.discarded_at IS NULL AND x.queued = 2
+) AS h ON h.lane = w.lane
+LEFT JOIN [tenure_outbox] AS o WITH (READPAST, READCOMMITTEDLOCK) ON o.id = w.id AND w.attempts > 0
 
 -- stats_total
 SELECT (SELECT COUNT_BIG(*) FROM (SELECT TOP (@P1) 1 AS one FROM [tenure_outbox] WITH (READPAST, READCOMMITTEDLOCK)) AS few) AS few,
@@ -1311,7 +1390,7 @@ SELECT version FROM [tenure_streams] WITH (REPEATABLEREAD, ROWLOCK) WHERE stream
 
 -- sweep_look
 SELECT TOP (@P2) o.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
-       CASE WHEN o.queued = 0 THEN DATEDIFF_BIG(
+       CASE WHEN p.id IS NULL AND o.fresh IS NULL THEN DATEDIFF_BIG(
            MICROSECOND, '1970-01-01',
            coalesce(
                d.discarded_at, d.died_at,
@@ -1323,6 +1402,7 @@ SELECT TOP (@P2) o.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS 
        ) END AS finished_us,
        CASE WHEN d.id IS NULL THEN 0 ELSE 1 END AS dead, CASE WHEN d.discarded_at IS NULL THEN 0 ELSE 1 END AS discarded
 FROM [tenure_outbox] AS o WITH (READPAST, READCOMMITTEDLOCK)
+LEFT JOIN [tenure_outbox_pending] AS p ON p.id = o.id
 LEFT JOIN [tenure_outbox_dead] AS d ON d.id = o.id
 WHERE o.id > @P1
 ORDER BY o.id

@@ -1,11 +1,8 @@
 -- Messages. Any program may insert one: topic, type and payload are enough. Nothing about its content is checked here, so
 -- that no such insert fails for it: a row that cannot be delivered is parked with a reason.
 --
--- The columns from queued on are the queue's, and no business of who inserts: what no relay could ever finish is refused.
--- queued is 0 for what is finished, 1 for what waits, 2 for a dead message that its source stands still behind. The last
--- three make up the queue's one index, in the order in which it is read: a source's rows by their place; what has no source,
--- or one that cannot be a source and so may hold up nothing, under the empty name by the moment at which it is due. What is
--- finished stands there without a value, in the order of its number, and costs next to nothing.
+-- fresh is the queue's, and no business of who inserts: a row that another program has inserted has it, until a relay puts the
+-- message into the queue. From then on the row never changes.
 --
 -- Ids are compared without regard to case, as UUIDs are.
 CREATE TABLE IF NOT EXISTS {outbox} (
@@ -22,28 +19,27 @@ CREATE TABLE IF NOT EXISTS {outbox} (
     headers       mediumtext,
     deliver_at    datetime(6),
     created_at    datetime(6) NOT NULL DEFAULT (UTC_TIMESTAMP(6)),
-    queued        tinyint NOT NULL DEFAULT 1,
-    next_at       datetime(6),
-    attempts      int NOT NULL DEFAULT 0,
-    forgiven      int NOT NULL DEFAULT 0,
-    lane          varbinary(500) GENERATED ALWAYS AS (
-        CASE WHEN queued = 0 THEN NULL WHEN octet_length(source) BETWEEN 1 AND 500 THEN source ELSE X'' END
-    ) STORED,
-    place_a       bigint GENERATED ALWAYS AS (
-        CASE
-            WHEN queued = 0 THEN NULL
-            WHEN octet_length(source) BETWEEN 1 AND 500 THEN source_seq
-            ELSE coalesce(
-                TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', coalesce(next_at, deliver_at, created_at)), 0
-            )
-        END
-    ) STORED,
-    place_b       int GENERATED ALWAYS AS (
-        CASE WHEN queued = 0 THEN NULL WHEN octet_length(source) BETWEEN 1 AND 500 THEN source_index ELSE 0 END
-    ) STORED,
+    fresh         tinyint DEFAULT 1,
     UNIQUE KEY message_id (message_id),
+    KEY fresh (fresh)
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE /*!80000 utf8mb4_0900_bin */ /*M! utf8mb4_nopad_bin */;
+
+-- The queue: what is not finished, and nothing else; to finish a message is to delete its narrow row here. queued is 1 for what
+-- waits, 2 for a dead message that its source stands still behind. The index has the order in which the queue is read: a
+-- source's rows by their place; what has no source, or one that cannot be a source and so may hold up nothing, under the empty
+-- name by the moment at which it is due. Moments are microseconds since 1970. No foreign key: only the store itself writes here;
+-- what no relay could ever finish is refused.
+CREATE TABLE IF NOT EXISTS {outbox_pending} (
+    id       bigint PRIMARY KEY,
+    lane     varbinary(500) NOT NULL,
+    place_a  bigint NOT NULL,
+    place_b  int NOT NULL,
+    queued   tinyint NOT NULL DEFAULT 1,
+    due_us   bigint NOT NULL,
+    attempts int NOT NULL DEFAULT 0,
+    forgiven int NOT NULL DEFAULT 0,
     KEY queue (lane, place_a, place_b, id),
-    CHECK (queued IN (0, 1, 2)),
+    CHECK (queued IN (1, 2)),
     CHECK (attempts >= 0 AND forgiven >= 0)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE /*!80000 utf8mb4_0900_bin */ /*M! utf8mb4_nopad_bin */;
 

@@ -23,6 +23,7 @@ mod horizon;
 mod links;
 mod migration_faults;
 mod outbox;
+mod outbox_adopt;
 mod outbox_locks;
 mod outbox_plans;
 mod outbox_suite;

@@ -374,9 +374,10 @@ fn what_is_written_by_hand_is_shown_or_refused() {
             .await;
         let shown = store.show(&id).await.unwrap().expect("it is there");
         assert_eq!(shown.attempts.iter().map(|attempt| attempt.outcome).collect::<Vec<_>>(), [Kind::Poison]);
-        for wrong in ["attempts = -1", "queued = 3", "queued = -1", "forgiven = -1"] {
+        let pending = sandbox.table("outbox_pending");
+        for wrong in ["attempts = -1", "queued = 3", "queued = 0", "forgiven = -1"] {
             let mut user = sandbox.user().await;
-            let update = AssertSqlSafe(format!("UPDATE {outbox} SET {wrong}"));
+            let update = AssertSqlSafe(format!("UPDATE {pending} SET {wrong}"));
             let error = sqlx::query(update).execute(&mut user).await.expect_err(wrong).to_string();
             assert!(error.to_lowercase().contains("constraint"), "{wrong}: {error}");
         }
@@ -393,12 +394,14 @@ fn the_published_grants_are_enough() {
         sandbox
             .batch(&format!(
                 "CREATE USER {producer}@'%'; CREATE USER {plain}@'%'; CREATE USER {receiver}@'%'; \
-                 GRANT INSERT, SELECT, UPDATE ON {outbox} TO {producer}@'%'; GRANT INSERT ON {outbox} TO {plain}@'%'; \
+                 GRANT INSERT, SELECT, UPDATE ON {outbox} TO {producer}@'%'; \
+                 GRANT INSERT, SELECT, UPDATE ON {pending} TO {producer}@'%'; GRANT INSERT ON {outbox} TO {plain}@'%'; \
                  GRANT INSERT, SELECT, UPDATE ON {inbox} TO {receiver}@'%'",
                 producer = name("p"),
                 plain = name("q"),
                 receiver = name("r"),
                 outbox = t("outbox"),
+                pending = t("outbox_pending"),
                 inbox = t("inbox"),
             ))
             .await;

@@ -22,7 +22,9 @@ fn rows(sandbox: &Sandbox, numbers: impl Iterator<Item = u32>) -> String {
     let one = |n: u32| {
         let id = format!("00000000-0000-4000-8000-{n:012}");
         format!(
-            "INSERT INTO {outbox} (id, message_id, source, topic, type, payload) VALUES ({n}, '{id}', 's{n}', 't', 'k', 'x'); \
+            "INSERT INTO {outbox} (id, message_id, source, topic, type, payload, fresh) \
+             VALUES ({n}, '{id}', 's{n}', 't', 'k', 'x', NULL); \
+             INSERT INTO {pending} (id, lane, place_a, place_b, due_us) VALUES ({n}, 's{n}', 0, 0, 0); \
              INSERT INTO {attempts} (message, number, outcome, took_us, node) VALUES ({n}, 1, 'success', 1, 'n'); \
              INSERT INTO {dead} (id, outcome, attempts, halts) VALUES ({n}, 'poison', 1, 0); \
              INSERT INTO {inbox} (consumer, message_id, accepted_at) VALUES ('c', '{id}', '2020-01-01'); \
@@ -37,6 +39,7 @@ fn rows(sandbox: &Sandbox, numbers: impl Iterator<Item = u32>) -> String {
              VALUES ('l{n}', 1, 'n', '', '', '', 1, 'b', '2020-01-01', '2020-01-01', '2020-01-01'); \
              INSERT INTO {fences} VALUES ('l{n}', 1, 1);",
             outbox = t("outbox"),
+            pending = t("outbox_pending"),
             attempts = t("outbox_attempts"),
             dead = t("outbox_dead"),
             inbox = t("inbox"),
@@ -79,6 +82,9 @@ fn locking(texts: &Statements, many: u32) -> Vec<String> {
         filled(&texts.outbox_release, &[&numbers]),
         filled(&texts.outbox_again, &["7", "1000"]),
         filled(&texts.outbox_existing, &[&ids]),
+        filled(&texts.fresh_hold, &["500"]),
+        filled(&texts.fresh_add, &[&numbers]),
+        filled(&texts.fresh_clear, &[&numbers]),
         filled(&texts.inbox_delete, &["'c'", &ids, "1000"]),
         filled(&texts.inbox_read, &["'c'", "'00000000-0000-4000-8000-000000000007'"]),
         filled(&texts.events_known, &[&ids]),
@@ -140,7 +146,8 @@ fn relay_and_sweeper_go_on_beside_open_transactions() {
         sandbox
             .batch(&format!(
                 "DELETE FROM {dead}; UPDATE {attempts} SET at = '2020-01-01'; \
-                 UPDATE {outbox} SET created_at = '2020-01-01'; UPDATE {outbox} SET queued = 0, attempts = 1 WHERE id <= 16"
+                 UPDATE {outbox} SET created_at = '2020-01-01'; DELETE FROM {pending} WHERE id <= 16",
+                pending = sandbox.table("outbox_pending")
             ))
             .await;
         let mut stranger = sandbox.user().await;

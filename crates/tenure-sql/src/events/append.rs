@@ -206,8 +206,9 @@ impl Shared {
         let mut calls = Vec::new();
         let rows = content::events(append, base).into_iter();
         calls.extend(rows.map(|rows| Call::new(&texts.events_add, vec![rows])));
-        let rows = content::dispatches(dispatches, now).into_iter();
-        calls.extend(rows.map(|rows| Call::new(&texts.outbox_insert, vec![rows])));
+        for rows in content::dispatches(dispatches, now) {
+            calls.extend(self.insertion(rows, true));
+        }
         calls.extend(append.mark.as_ref().map(|mark| Call::new(&texts.mark_add, content::mark(mark))));
         if append.events.len() > 1 || (!append.events.is_empty() && !self.driver.tells_given()) {
             let last = base.plus(append.events.len());

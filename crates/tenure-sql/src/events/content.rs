@@ -5,7 +5,7 @@ use tenure_core::outbox::{NewMessage, shorten};
 use tenure_core::time::StoreTime;
 use uuid::Uuid;
 
-use crate::batch::inserts;
+use crate::batch::{in_portions, inserts};
 use crate::value::{Value, micros};
 
 /// The rows of an append's events that follow a version, in as many statements as they need.
@@ -33,7 +33,7 @@ pub(super) fn events(append: &Append, base: Version) -> Vec<Value> {
 }
 
 /// The rows of dispatches, in as many statements as they need. `now` is the server's clock, where one has a delay.
-pub(super) fn dispatches(messages: &[&NewMessage], now: Option<StoreTime>) -> Vec<Value> {
+pub(super) fn dispatches(messages: &[&NewMessage], now: Option<StoreTime>) -> Vec<Vec<Vec<Value>>> {
     let row = |message: &&NewMessage| {
         let (text, bytes) = message.body.parts();
         let delayed = now.filter(|_| !message.delay.is_zero());
@@ -53,7 +53,7 @@ pub(super) fn dispatches(messages: &[&NewMessage], now: Option<StoreTime>) -> Ve
             deliver_at.into(),
         ]
     };
-    inserts(messages.iter().map(row))
+    in_portions(messages.iter().map(row))
 }
 
 /// A mark as parameters.

@@ -82,12 +82,34 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// A row of `outbox_columns`, and whether its source stands still behind it.
-pub(super) fn stored(row: Row, reader: Reader<'_>) -> Result<(Stored, bool), StoreError> {
+/// How a row stands in the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stand {
+    /// It waits for its time, or its turn.
+    Waits,
+    /// It is dead, and its source stands still behind it.
+    Halts,
+    /// It is to be put into the queue: until then nothing behind it in its source may go.
+    Fresh,
+}
+
+impl Stand {
+    /// By what `queued` says.
+    pub(super) fn of(queued: i64) -> Self {
+        match queued {
+            HALTS => Self::Halts,
+            FRESH => Self::Fresh,
+            _ => Self::Waits,
+        }
+    }
+}
+
+/// A row of `outbox_columns` or `fresh_columns`.
+pub(super) fn stored(row: Row, reader: Reader<'_>) -> Result<(Stored, Stand), StoreError> {
     let mut cells = Cells::of(row, reader);
     let id = RowId(cells.whole()?);
     let lane = cells.bytes()?.unwrap_or_default();
-    let halts = cells.whole()? == HALTS;
+    let stand = Stand::of(cells.whole()?);
     let due_at = StoreTime::from_micros(cells.whole()?);
     let (attempts, forgiven) = (counted(cells.whole()?), counted(cells.whole()?));
     let message_id = cells.word()?;
@@ -120,11 +142,13 @@ pub(super) fn stored(row: Row, reader: Reader<'_>) -> Result<(Stored, bool), Sto
         attempts,
         forgiven,
     };
-    Ok((row, halts))
+    Ok((row, stand))
 }
 
 /// What `queued` says of a row that its source stands still behind.
 pub(super) const HALTS: i64 = 2;
+/// What it says of a row that is to be put into the queue.
+const FRESH: i64 = 3;
 
 pub(super) fn index(number: i64) -> i32 {
     i32::try_from(number).unwrap_or(if number < 0 { i32::MIN } else { i32::MAX })

@@ -9,8 +9,8 @@ use std::collections::HashSet;
 use tenure_core::outbox::{Discover, Page, Part};
 use tenure_core::time::StoreTime;
 
-use super::cells::{Cells, HALTS};
-use super::look::{lanes, note_due};
+use super::cells::{Cells, Stand};
+use super::look::{FRESH_MAX, lanes, note_due};
 use super::unit::Stop;
 use crate::driver::{Call, Session};
 use crate::limits::STATEMENT_ROWS;
@@ -35,7 +35,7 @@ pub(super) fn page<'s>(shared: &'s Shared, discover: &Discover, part: Option<Par
     known.truncate(EXCEPT_MAX);
     // No source is empty, and to leave out nothing at all must not leave out everything.
     known.push(b"");
-    let params = vec![after.into(), Value::list(known), rows(discover, part).into()];
+    let params = vec![after.into(), Value::list(known), rows(discover, part).into(), FRESH_MAX.into()];
     Call::new(&shared.statements.outbox_sources, params)
 }
 
@@ -78,6 +78,11 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// Visits sources in order. Answers whether to go on.
+    fn visit_all(&mut self, heads: Vec<Head>) -> bool {
+        heads.into_iter().all(|head| self.visit(head))
+    }
+
     /// Visits a source. Answers whether to go on.
     fn visit(&mut self, head: Head) -> bool {
         if head.source == self.at {
@@ -144,13 +149,14 @@ impl Shared {
             found: Vec::new(),
             rows_each: discover.rows_each as usize,
         };
+        let (first, fresh) = self.heads(first)?;
         let mut full = first.len() >= rows(discover, part) as usize;
-        let mut going = self.visit_all(&mut search, first)?;
+        let mut going = search.visit_all(first);
         search.see_whole(full);
         let mut stride = STEPS.0;
         while going && full {
             let walked = self.driver.walk(session, &self.statements, &search.at, stride).await?;
-            going = self.visit_all(&mut search, walked.heads)?;
+            going = search.visit_all(self.heads(walked.heads)?.0);
             full = search.go_on_from(walked.at);
             stride = stride.saturating_mul(2).min(STEPS.1);
         }
@@ -158,10 +164,14 @@ impl Shared {
             page.more_after = search.visited.map(|source| String::from_utf8_lossy(&source).into_owned());
         }
         let (mut ids, mut deep) = (Vec::new(), Vec::new());
+        // A source of which something is not in the queue yet waits until it is; with too many to see, all do.
+        let unseen = fresh.len() >= FRESH_MAX as usize;
+        let fresh: HashSet<Vec<u8>> = fresh.into_iter().collect();
         for head in search.found {
             match head.due_at {
                 None => {}
                 Some(due_at) if due_at > page.now => note_due(page, due_at),
+                Some(_) if unseen || fresh.contains(&head.source) => {}
                 Some(_) if head.whole => ids.extend(head.ids),
                 Some(_) => deep.push((head.source, None, discover.rows_each)),
             }
@@ -178,18 +188,22 @@ impl Shared {
         Ok(())
     }
 
-    fn visit_all(&self, search: &mut Search<'_>, rows: Vec<Row>) -> Result<bool, Stop> {
+    /// The heads among these rows, and the sources of what is not in the queue yet.
+    fn heads(&self, rows: Vec<Row>) -> Result<(Vec<Head>, Vec<Vec<u8>>), Stop> {
+        let (mut heads, mut fresh) = (Vec::with_capacity(rows.len()), Vec::new());
         for row in rows {
             let mut cells = Cells::of(row, self.reader());
             let source = cells.bytes()?.unwrap_or_default();
-            let halts = cells.whole()? == HALTS;
+            let stand = Stand::of(cells.whole()?);
             let due_at = StoreTime::from_micros(cells.whole()?);
-            let (due_at, ids) = ((!halts).then_some(due_at), vec![cells.whole()?]);
-            if !search.visit(Head { source, due_at, ids, whole: false }) {
-                return Ok(false);
+            if stand == Stand::Fresh {
+                fresh.push(source);
+                continue;
             }
+            let due_at = (stand != Stand::Halts).then_some(due_at);
+            heads.push(Head { source, due_at, ids: vec![cells.whole()?], whole: false });
         }
-        Ok(true)
+        Ok((heads, fresh))
     }
 }
 

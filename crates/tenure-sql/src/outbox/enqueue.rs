@@ -2,6 +2,8 @@
 //!
 //! An id stands for one message for ever. A plain insert tells of an id that is there already, by an error or by leaving it
 //! out, as the database has it; what is there is then read and compared, and the rest inserted.
+//!
+//! A message is two rows: the message, and its place in the queue, which stands there until it is finished.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -13,7 +15,6 @@ use tenure_core::outbox::{
 };
 use tenure_core::time::StoreTime;
 
-use super::cells::Cells;
 use super::unit::Stop;
 use crate::batch::{divided, size};
 use crate::driver::{Call, Session};
@@ -66,30 +67,47 @@ impl Outbox {
         check(messages, &self.limits)?;
         let shared = &self.shared;
         let batch = Batch::of(messages)?;
-        let enqueued = match batch.chunks.len() {
-            // One statement is undone by itself.
-            0 | 1 => shared.insert(session, &batch).await,
-            _ => self.insert_whole(session, &batch).await,
+        let enqueued = match shared.insert(session, &batch, Frame::Joined).await {
+            // Without a transaction one statement is undone by itself; a relay does the rest.
+            Err(Stop::Fault(fault)) if fault.kind == FaultKind::NoTransaction && batch.chunks.len() == 1 => {
+                shared.insert(session, &batch, Frame::Alone).await
+            }
+            inserted => inserted,
         };
+        if enqueued.is_err() {
+            // Where the whole transaction is gone already, so is the savepoint; and there may have been none.
+            let _ = session.run(&Call::new(&shared.statements.outbox_undo, [])).await;
+        }
         enqueued.map_err(|stop| stop.into_enqueue_error(shared.label()))
     }
+}
 
-    /// Several statements: what the first ones inserted is undone when a later one cannot be. So there has to be a
-    /// transaction; the way back is tried first, which fails where there is none.
-    async fn insert_whole(
-        &self,
-        session: &mut dyn Session,
-        batch: &Batch<'_>,
-    ) -> Result<Vec<Enqueued>, Stop> {
-        let statements = &self.shared.statements;
-        let calls = [&statements.outbox_savepoint, &statements.outbox_undo].map(|sql| Call::new(sql, []));
-        session.run_all(&calls).await?;
-        let inserted = self.shared.insert(session, batch).await;
-        if inserted.is_err() {
-            // Where the whole transaction is gone already, so is the savepoint.
-            let _ = session.run(&Call::new(&statements.outbox_undo, [])).await;
-        }
-        inserted
+/// The transaction that messages are inserted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Frame {
+    /// The user's: whatever cannot be inserted whole leaves nothing in it. So it has to be there; the way back is tried
+    /// first, which fails where there is none.
+    Joined,
+    /// One of our own, from beginning to end.
+    Own,
+    /// None: the message is committed by the statement that inserts it. A second one might never come, so a relay puts the
+    /// message into the queue, as it does for other programs.
+    Alone,
+}
+
+impl Frame {
+    fn opening(self, shared: &Shared) -> Vec<Call<'_>> {
+        let statements = &shared.statements;
+        let texts: &[&String] = match self {
+            Self::Joined => &[&statements.outbox_savepoint, &statements.outbox_undo],
+            Self::Own => &[&statements.begin],
+            Self::Alone => &[],
+        };
+        texts.iter().map(|sql| Call::new(sql, [])).collect()
+    }
+
+    fn end(self, shared: &Shared) -> Option<Call<'_>> {
+        (self == Self::Own).then(|| Call::new(&shared.statements.commit, []))
     }
 }
 
@@ -137,11 +155,12 @@ impl<'a> Batch<'a> {
 }
 
 impl Shared {
-    /// Inserts a batch in whatever transaction is open on the session.
+    /// Inserts a batch. In a user's transaction some of it may be left there after an error.
     pub(super) async fn insert(
         &self,
         session: &mut dyn Session,
         batch: &Batch<'_>,
+        frame: Frame,
     ) -> Result<Vec<Enqueued>, Stop> {
         let mut now = None;
         if batch.chunks.iter().flatten().any(|(_, message)| !message.delay.is_zero()) {
@@ -150,42 +169,69 @@ impl Shared {
             now = Some(self.clock(&answer.rows)?);
         }
         let mut known = HashSet::new();
-        for chunk in &batch.chunks {
-            self.insert_chunk(session, chunk, now, &mut known).await?;
+        for at in 0..batch.chunks.len() {
+            self.insert_chunk(session, frame, (batch, at), now, &mut known).await?;
         }
         Ok(batch.answers(&known))
     }
 
+    /// Inserts the messages of one statement, and puts them into the queue; in one round trip with what the frame begins and
+    /// ends with, where none of them is there already.
     async fn insert_chunk(
         &self,
         session: &mut dyn Session,
-        chunk: &[(MessageId, &NewMessage)],
+        frame: Frame,
+        (batch, at): (&Batch<'_>, usize),
         now: Option<StoreTime>,
         known: &mut HashSet<MessageId>,
     ) -> Result<(), Stop> {
-        let mut left: Vec<_> = chunk.to_vec();
+        let (first, last) = (at == 0, at + 1 == batch.chunks.len());
+        let mut left: Vec<_> = batch.chunks[at].clone();
+        let mut opening = if first { frame.opening(self) } else { Vec::new() };
+        let end = frame.end(self).filter(|_| last);
         for _ in 0..TRIES {
             let rows = left.iter().map(|(id, message)| values(*id, message, now)).collect();
-            let insert = Call::new(&self.statements.outbox_insert, vec![Value::Rows(rows)]);
-            match session.run(&insert).await {
-                Ok(answer) if answer.changed == left.len() as u64 => return Ok(()),
-                // A database that leaves out what is there says what it has inserted.
-                Ok(answer) => {
-                    for row in answer.rows {
-                        let id = Cells::of(row, self.reader()).word()?;
-                        left.retain(|(left, _)| left.to_string() != id.to_ascii_lowercase());
-                    }
-                }
+            let mut calls = std::mem::take(&mut opening);
+            calls.extend(self.insertion(rows, frame != Frame::Alone));
+            calls.extend(end.clone());
+            match session.run_all(&calls).await {
+                Ok(_) => return Ok(()),
                 Err(fault) if fault.kind == FaultKind::Duplicate => {}
                 Err(fault) => return Err(fault.into()),
             }
+            let begun_anew = frame == Frame::Own && first;
+            if begun_anew {
+                // Nothing is in it yet: nobody is to wait behind what it has met.
+                session.run(&Call::new(&self.statements.rollback, [])).await?;
+                opening = frame.opening(self);
+            }
             self.leave_out(session, &mut left, known).await?;
             if left.is_empty() {
-                return Ok(());
+                return match (begun_anew, last, end) {
+                    // What follows needs the transaction.
+                    (true, false, _) => Ok(drop(session.run_all(&opening).await?)),
+                    (false, _, Some(end)) => Ok(drop(session.run(&end).await?)),
+                    _ => Ok(()),
+                };
             }
         }
         let message = "messages with the same ids come and go".into();
         Err(StoreError::Busy { store: self.label().to_owned(), message }.into())
+    }
+
+    /// The statements that insert rows of [`values`] and put them into the queue, if they are `queued` here; else a relay
+    /// does that. The first tells of an id that is there already.
+    pub(crate) fn insertion(&self, mut rows: Vec<Vec<Value>>, queued: bool) -> Vec<Call<'_>> {
+        let statements = &self.statements;
+        let ids = Value::list(rows.iter().filter_map(|row| row.first()).cloned());
+        for row in &mut rows {
+            row.push(if queued { Value::Null } else { Value::Int(1) });
+        }
+        let mut calls = vec![Call::new(&statements.outbox_insert, vec![Value::Rows(rows)])];
+        if queued {
+            calls.push(Call::new(&statements.pending_add, vec![ids]));
+        }
+        calls
     }
 
     /// Leaves out the messages that are there already, if they say the same.
@@ -230,7 +276,7 @@ fn compare(id: MessageId, message: &NewMessage, there: &Existing) -> Result<(), 
     }
 }
 
-/// A row of `outbox_insert`.
+/// A row of `outbox_insert`, all but how it comes into the queue.
 fn values(id: MessageId, message: &NewMessage, now: Option<StoreTime>) -> Vec<Value> {
     let (text, bytes) = match &message.body {
         Body::Text(text) => (Value::from(text.as_str()), Value::Null),

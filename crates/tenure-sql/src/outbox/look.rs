@@ -2,13 +2,18 @@
 //!
 //! The rows of a source come by one statement, and so by one snapshot; whether they are due is judged by a clock that is
 //! read after them. Further sources are found first ([`discover`](super::discover)), and their rows read after that.
+//!
+//! Messages that other programs have inserted are put into the queue first ([`adopt`](super::adopt)). Those that come
+//! meanwhile, or cannot be had, are seen in the same snapshot, and hold up what stands behind them in their source.
+
+use std::time::Duration;
 
 use tenure_core::StoreError;
 use tenure_core::outbox::{Body, Found};
 use tenure_core::outbox::{LaneLook, Limits, Loaded, Look, Page, Place, Sequence, Stored};
 use tenure_core::time::StoreTime;
 
-use super::cells::{Cells, stored};
+use super::cells::{Cells, Stand, stored};
 use super::unit::Stop;
 use super::{discover, unordered};
 use crate::driver::{Answer, Call, Session};
@@ -16,6 +21,13 @@ use crate::reader::Columns as _;
 use crate::row::Row;
 use crate::store::Shared;
 use crate::value::Value;
+
+/// How many messages that are not in the queue yet a look sees. With so many it cannot know what stands behind them, and takes
+/// nothing that has a source.
+pub(super) const FRESH_MAX: u32 = 1_000;
+
+/// When to look again that has left some of them: not at once, for they may be locked for long.
+const AGAIN: Duration = Duration::from_millis(20);
 
 /// The statements that read rows of some sources: where each is read from, and how many.
 pub(super) fn lanes<'s>(
@@ -37,24 +49,51 @@ pub(super) fn lanes<'s>(
     let asked = kinds.into_iter().filter(|(_, each)| !each.is_empty());
     asked
         .map(|(one, each)| {
-            Call::new(&statements.outbox_lanes, vec![Value::Branches { one: one.clone(), each }])
+            let branches = Value::Branches { one: one.clone(), each };
+            Call::new(&statements.outbox_lanes, vec![branches, FRESH_MAX.into()])
         })
         .collect()
 }
 
+/// What there is, by `outbox_any`.
+struct There {
+    /// Whether anything is in the queue.
+    queued: bool,
+    /// Whether anything is to be put into it.
+    fresh: bool,
+    now: StoreTime,
+}
+
 impl Shared {
     pub(super) async fn look_on(&self, session: &mut dyn Session, look: &Look) -> Result<Page, Stop> {
-        let statements = &self.statements;
         // With nothing in hand, the first question is whether there is anything at all: mostly that is all.
         let idle = look.lanes.is_empty() && look.unordered.as_ref().is_none_or(|look| look.after.is_none());
         if idle {
-            let answer = session.run(&Call::new(&statements.outbox_any, [])).await?;
-            let now = self.clock(&answer.rows)?;
-            let found = self.only(&answer.rows)?.number("found");
-            if self.reader().need(found, "found")? == 0 {
-                return Ok(Page::empty(now));
+            let answer = session.run(&Call::new(&self.statements.outbox_any, [])).await?;
+            let there = self.there(&answer)?;
+            if !there.queued && !there.fresh {
+                return Ok(Page::empty(there.now));
+            }
+            if there.fresh {
+                self.adopt(session).await?;
             }
         }
+        let (mut page, fresh) = self.look_once(session, look).await?;
+        if fresh && !idle {
+            self.adopt(session).await?;
+            if page.rows.is_empty() {
+                page = self.look_once(session, look).await?.0;
+            }
+        }
+        if fresh {
+            let again = page.now.after(AGAIN);
+            note_due(&mut page, again);
+        }
+        Ok(page)
+    }
+
+    /// Looks at what is in the queue. Answers also whether there was anything to be put into it.
+    async fn look_once(&self, session: &mut dyn Session, look: &Look) -> Result<(Page, bool), Stop> {
         let here = |lane: &&LaneLook| look.part.is_none_or(|part| part.has_source(lane.source.as_bytes()));
         let known = look.lanes.iter().filter(here);
         let mut calls = lanes(self, known.map(|lane| (lane.source.as_bytes(), lane.after, lane.limit)));
@@ -66,10 +105,10 @@ impl Shared {
             calls.push(discover::page(self, discover, look.part));
         }
         // Last: what a statement took for due is due by this clock too.
-        calls.push(Call::new(&statements.outbox_clock, []));
+        calls.push(Call::new(&self.statements.outbox_any, []));
         let mut answers = session.run_all(&calls).await?;
-        let now = answers.pop().unwrap_or_default();
-        let mut page = Page::empty(self.clock(&now.rows)?);
+        let there = self.there(&answers.pop().unwrap_or_default())?;
+        let mut page = Page::empty(there.now);
         let sources = look.discover.as_ref().and_then(|_| answers.pop());
         let unordered = answers.split_off(asked_lanes.min(answers.len()));
         self.take_lanes(answers, &mut page)?;
@@ -79,31 +118,46 @@ impl Shared {
         if let Some(look_unordered) = &look.unordered {
             self.take_unordered(session, look_unordered, look.part, unordered, &mut page).await?;
         }
-        Ok(page)
+        Ok((page, there.fresh))
     }
 
-    /// Takes rows of sources, those of each in order, up to one that is not due.
+    fn there(&self, answer: &Answer) -> Result<There, StoreError> {
+        let (now, row) = (self.clock(&answer.rows)?, self.only(&answer.rows)?);
+        let is = |name| Ok::<_, StoreError>(self.reader().need(row.number(name), name)? != 0);
+        Ok(There { queued: is("found")?, fresh: is("fresh")?, now })
+    }
+
+    /// Takes rows of sources, those of each in order, up to one that is not due, or not in the queue yet.
     pub(super) fn take_lanes(&self, answers: Vec<Answer>, page: &mut Page) -> Result<(), StoreError> {
-        let mut found: Vec<(Stored, bool)> = Vec::new();
-        for row in answers.into_iter().flat_map(|answer| answer.rows) {
-            let (stored, halts) = stored(row, self.reader())?;
-            if stored.ordered {
-                found.push((stored, halts));
+        let mut found: Vec<(Stored, Stand)> = Vec::new();
+        let mut unseen = false;
+        for answer in answers {
+            let mut fresh = 0;
+            for row in answer.rows {
+                let (stored, stand) = stored(row, self.reader())?;
+                fresh += u32::from(stand == Stand::Fresh);
+                if stored.ordered {
+                    found.push((stored, stand));
+                }
             }
+            unseen |= fresh >= FRESH_MAX;
+        }
+        if unseen {
+            return Ok(());
         }
         // The server need not give them in any order.
         found.sort_by(|(one, _), (other, _)| {
             one.source.cmp(&other.source).then_with(|| one.place().cmp(&other.place()))
         });
         let mut stopped: Option<String> = None;
-        for (row, halts) in found {
+        for (row, stand) in found {
             if stopped.is_some() && stopped == row.source {
                 continue;
             }
-            if halts || row.due_at > page.now {
+            if stand != Stand::Waits || row.due_at > page.now {
                 stopped.clone_from(&row.source);
             }
-            if !halts {
+            if stand == Stand::Waits {
                 page.rows.push(row);
             }
         }

@@ -5,6 +5,7 @@
 //! | `enqueue` | [`Outbox`]: messages in the user's own transaction |
 //! | `store` | the contract of a relay: each call one unit of work |
 //! | `look`, `discover`, `unordered` | what is pending, and how sources are found |
+//! | `adopt` | what other programs have inserted; who excludes whom |
 //! | `record` | what came of attempts |
 //! | `sweep` | retention |
 //! | `admin`, `list` | what an operator sees and does |
@@ -13,6 +14,7 @@
 //! | `unit` | what stops a unit of work |
 
 mod admin;
+mod adopt;
 mod cells;
 mod discover;
 mod enqueue;

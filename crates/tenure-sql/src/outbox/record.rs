@@ -1,6 +1,7 @@
 //! Writing down what came of attempts: one transaction in two round trips, under the fence of whoever made them.
 //!
-//! Rows are held in the order of their numbers before anything is decided, by everyone who decides about them.
+//! Rows are held in the order of their numbers before anything is decided, by everyone who decides about them: see
+//! [`adopt`](super::adopt). What was delivered, as nearly all is, is deleted from the queue at once.
 
 use std::collections::HashMap;
 

@@ -9,10 +9,10 @@ use tenure_core::outbox::{
     Enqueued, Limits, Loaded, Look, NewMessage, Outcome, Page, Recorded, Retention, RowId, Swept,
 };
 
-use super::enqueue::{self, Batch};
-use super::unit::{Ended, Stop};
-use crate::driver::{Call, Session, Turn};
-use crate::store::{Shared, SqlStore};
+use super::enqueue::{self, Batch, Frame};
+use super::unit::Ended;
+use crate::driver::Turn;
+use crate::store::SqlStore;
 
 #[async_trait]
 impl OutboxStore for SqlStore {
@@ -23,7 +23,7 @@ impl OutboxStore for SqlStore {
         let mut tried = 1;
         loop {
             let mut lent = shared.lend(Turn::Traffic).await?;
-            let outcome = shared.enqueue_on(&mut *lent, &batch).await;
+            let outcome = shared.insert(&mut *lent, &batch, Frame::Own).await;
             match shared.end(lent, outcome, tried).await {
                 Ended::Undone => tried += 1,
                 Ended::With(outcome) => {
@@ -92,18 +92,5 @@ impl OutboxStore for SqlStore {
                 Ended::With(outcome) => return outcome.map_err(|stop| stop.into_error(shared.label())),
             }
         }
-    }
-}
-
-impl Shared {
-    /// One statement is a transaction of its own; several are one.
-    async fn enqueue_on(&self, session: &mut dyn Session, batch: &Batch<'_>) -> Result<Vec<Enqueued>, Stop> {
-        if batch.chunks.len() <= 1 {
-            return self.insert(session, batch).await;
-        }
-        session.run(&Call::new(&self.statements.begin, [])).await?;
-        let enqueued = self.insert(session, batch).await?;
-        session.run(&Call::new(&self.statements.commit, [])).await?;
-        Ok(enqueued)
     }
 }

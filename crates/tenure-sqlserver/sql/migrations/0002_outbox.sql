@@ -1,11 +1,8 @@
 -- Messages. Any program may insert one: topic, type and payload are enough. Nothing about its content is checked here, so
 -- that no such insert fails for it: a row that cannot be delivered is parked with a reason.
 --
--- The columns from queued on are the queue's, and no business of who inserts: what no relay could ever finish is refused.
--- queued is 0 for what is finished, 1 for what waits, 2 for a dead message that its source stands still behind. The last
--- three make up the queue's one index, in the order in which it is read: a source's rows by their place; what has no source,
--- or one that cannot be a source and so may hold up nothing, under the empty name by the moment at which it is due. What is
--- finished stands there without a value, in the order of its number, and costs next to nothing.
+-- fresh is the queue's, and no business of who inserts: a row that another program has inserted has it, until a relay puts the
+-- message into the queue. From then on the row never changes.
 --
 -- A source is a text here, because anyone inserts it; the queue goes by its bytes (of UTF-8), as for all names. Ids are compared without regard to case, as UUIDs are.
 IF OBJECT_ID(N'{outbox}', N'U') IS NULL
@@ -23,39 +20,34 @@ CREATE TABLE {outbox} (
     headers       nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
     deliver_at    datetime2(6) NULL,
     created_at    datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
-    queued        tinyint NOT NULL DEFAULT 1,
-    next_at       datetime2(6) NULL,
-    attempts      int NOT NULL DEFAULT 0,
-    forgiven      int NOT NULL DEFAULT 0,
-    lane          AS (
-        CASE
-            WHEN queued = 0 THEN NULL
-            WHEN DATALENGTH(CONVERT(varchar(max), source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500
-            THEN CONVERT(varbinary(500), CONVERT(varchar(max), source COLLATE Latin1_General_100_BIN2_UTF8))
-            ELSE CONVERT(varbinary(500), 0x)
-        END
-    ) PERSISTED,
-    place_a       AS (
-        CASE
-            WHEN queued = 0 THEN NULL
-            WHEN DATALENGTH(CONVERT(varchar(max), source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN source_seq
-            ELSE DATEDIFF_BIG(MICROSECOND, CONVERT(datetime2(6), '19700101', 112), coalesce(next_at, deliver_at, created_at))
-        END
-    ) PERSISTED,
-    place_b       AS (
-        CASE
-            WHEN queued = 0 THEN NULL
-            WHEN DATALENGTH(CONVERT(varchar(max), source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN source_index
-            ELSE 0
-        END
-    ) PERSISTED,
+    fresh         tinyint NULL DEFAULT 1,
     INDEX message_id UNIQUE (message_id),
-    INDEX queue (lane, place_a, place_b, id),
-    CHECK (queued IN (0, 1, 2)),
-    CHECK (attempts >= 0 AND forgiven >= 0)
+    INDEX fresh (fresh, id)
 );
 
 ALTER TABLE {outbox} SET (LOCK_ESCALATION = DISABLE);
+
+-- The queue: what is not finished, and nothing else; to finish a message is to delete its narrow row here. queued is 1 for what
+-- waits, 2 for a dead message that its source stands still behind. The index has the order in which the queue is read: a
+-- source's rows by their place; what has no source, or one that cannot be a source and so may hold up nothing, under the empty
+-- name by the moment at which it is due. Moments are microseconds since 1970. No foreign key: only the store itself writes here;
+-- what no relay could ever finish is refused.
+IF OBJECT_ID(N'{outbox_pending}', N'U') IS NULL
+CREATE TABLE {outbox_pending} (
+    id       bigint NOT NULL PRIMARY KEY,
+    lane     varbinary(500) NOT NULL,
+    place_a  bigint NOT NULL,
+    place_b  int NOT NULL,
+    queued   tinyint NOT NULL DEFAULT 1,
+    due_us   bigint NOT NULL,
+    attempts int NOT NULL DEFAULT 0,
+    forgiven int NOT NULL DEFAULT 0,
+    INDEX queue (lane, place_a, place_b, id),
+    CHECK (queued IN (1, 2)),
+    CHECK (attempts >= 0 AND forgiven >= 0)
+);
+
+ALTER TABLE {outbox_pending} SET (LOCK_ESCALATION = DISABLE);
 
 -- Every attempt, for ever or until retention takes it with its message. No foreign key: only the store itself writes here.
 IF OBJECT_ID(N'{outbox_attempts}', N'U') IS NULL

@@ -147,19 +147,29 @@ pub(super) mod mysql {
         )
     }
 
-    pub(crate) const FILL: &str = "INSERT INTO tenure_outbox (source, topic, type, payload) \
+    pub(crate) const FILL: &str = "INSERT INTO tenure_outbox (source, topic, type, fresh, payload) \
         SELECT CASE WHEN ? THEN 'parked' WHEN ? = 0 THEN NULL ELSE concat('source-', i % ?) END, \
-            'orders', 'OrderPlaced', ? FROM numbers WHERE i < ? ORDER BY i";
+            'orders', 'OrderPlaced', NULL, ? FROM numbers WHERE i < ? ORDER BY i";
+    /// Puts what was filled in into the queue, as whoever enqueues does.
+    pub(crate) const FILL_QUEUE: &str = "INSERT INTO tenure_outbox_pending (id, lane, place_a, place_b, due_us) \
+        SELECT o.id, coalesce(o.source, ''), CASE WHEN o.source IS NULL THEN d.us ELSE o.source_seq END, \
+            o.source_index, d.us \
+        FROM (SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6)) AS us) AS d, tenure_outbox AS o \
+        LEFT JOIN tenure_outbox_pending AS p ON p.id = o.id \
+        LEFT JOIN tenure_outbox_attempts AS a ON a.message = o.id \
+        WHERE p.id IS NULL AND a.message IS NULL ORDER BY o.id";
     pub(crate) const FILL_FINISHED: [&str; 2] = [
-        "INSERT INTO tenure_outbox (source, topic, type, created_at, queued, payload) \
-            SELECT concat('source-', i % 64), 'orders', 'OrderPlaced', utc_timestamp(6) - INTERVAL 1 DAY, 0, ? \
+        "INSERT INTO tenure_outbox (source, topic, type, created_at, fresh, payload) \
+            SELECT concat('source-', i % 64), 'orders', 'OrderPlaced', utc_timestamp(6) - INTERVAL 1 DAY, NULL, ? \
             FROM numbers WHERE i < ? ORDER BY i",
         "INSERT INTO tenure_outbox_attempts (message, number, outcome, took_us, node, term) \
-            SELECT id, 1, 'success', 10, 'bench', 1 FROM tenure_outbox WHERE queued = 0 ORDER BY id",
+            SELECT o.id, 1, 'success', 10, 'bench', 1 FROM tenure_outbox AS o \
+            LEFT JOIN tenure_outbox_pending AS p ON p.id = o.id WHERE p.id IS NULL ORDER BY o.id",
     ];
-    pub(crate) const CLEAR: &str =
-        "TRUNCATE tenure_outbox; TRUNCATE tenure_outbox_attempts; TRUNCATE tenure_outbox_dead";
-    pub(crate) const SETTLE: &str = "ANALYZE TABLE tenure_outbox, tenure_outbox_attempts, plain_queue";
+    pub(crate) const CLEAR: &str = "TRUNCATE tenure_outbox; TRUNCATE tenure_outbox_pending; \
+        TRUNCATE tenure_outbox_attempts; TRUNCATE tenure_outbox_dead";
+    pub(crate) const SETTLE: &str =
+        "ANALYZE TABLE tenure_outbox, tenure_outbox_pending, tenure_outbox_attempts, plain_queue";
     pub(crate) const SETTLE_EVENTS: &str = "ANALYZE TABLE tenure_events, tenure_streams";
     /// How much is still to be cleared away.
     pub(crate) const UNDO_LENGTH: &str = "SELECT CAST(count AS char) FROM information_schema.innodb_metrics \

@@ -1,0 +1,74 @@
+//! Putting messages into the queue that other programs have inserted.
+//!
+//! Such a program inserts one row and knows nothing of the queue: its row is *fresh*. A relay that finds fresh rows holds some of
+//! them, adds their places to the queue and takes the mark off, in a short transaction of its own. Rows that are locked are passed
+//! over, so neither an open transaction nor another relay that does the same is waited for, and each is put there once.
+//!
+//! # Order
+//!
+//! A fresh row stands in its source's order from its commit on, as it would in the queue. So whatever chooses rows of a source
+//! sees, by the same snapshot, the queue and the fresh rows: a message is in one of the two, for the transaction above moves it
+//! from one to the other at once. A fresh row stops its source at its place. Nothing of this is needed where there is no order.
+//!
+//! # Who excludes whom
+//!
+//! | who | holds | in which order |
+//! |---|---|---|
+//! | a relay that records successes | rows of the queue | by number |
+//! | a relay that records anything else, an operator, retention | messages, then their rows of the queue | by number |
+//! | this | fresh messages that nobody holds, then new rows of the queue | waits for nobody |
+//! | whoever enqueues | rows of its own that nobody sees | |
+//!
+//! * *Relay and relay*: of two that record the same attempt, one deletes the row of the queue, or counts its attempts up. The
+//!   other waits for it, finds the row gone or changed, and records nothing.
+//! * *Relay and operator*: what an operator changes is dead. A relay makes it so, and an operator takes it back, behind the lock
+//!   of the message. A success that is late, of an attempt before the retry, names an attempt that is no longer the next one.
+//! * *Retention*: it deletes what has no row in the queue and is not fresh, and looks at both behind the lock of the message. Who
+//!   could put such a message back into the queue, an operator, needs that lock; a relay only takes out.
+//! * *This and all others*: a fresh message has no row in the queue and no death, so relays and operators have nothing to do with
+//!   it yet; retention passes it by.
+//!
+//! All of them hold messages before rows of the queue, and both by number: no two wait for each other.
+
+use tenure_core::StoreError;
+
+use super::cells::Cells;
+use super::unit::Stop;
+use crate::driver::{Answer, Call, Session};
+use crate::limits::STATEMENT_ROWS;
+use crate::store::Shared;
+use crate::value::Value;
+
+/// How many transactions one look makes of it; the next one goes on.
+const ROUNDS: usize = 20;
+
+impl Shared {
+    /// Puts fresh messages into the queue, as far as they can be had.
+    pub(super) async fn adopt(&self, session: &mut dyn Session) -> Result<(), Stop> {
+        let statements = &self.statements;
+        for _ in 0..ROUNDS {
+            let many = i64::try_from(STATEMENT_ROWS).unwrap_or(i64::MAX);
+            let hold =
+                [Call::new(&statements.begin, []), Call::new(&statements.fresh_hold, vec![many.into()])];
+            let held = session.run_all(&hold).await?;
+            let numbers = self.numbers(held.into_iter().next_back().unwrap_or_default())?;
+            let mut writes = Vec::new();
+            if !numbers.is_empty() {
+                let all = || vec![Value::list(numbers.iter().copied())];
+                // The messages first, as everyone does.
+                writes.push(Call::new(&statements.fresh_clear, all()));
+                writes.push(Call::new(&statements.fresh_add, all()));
+            }
+            writes.push(Call::new(&statements.commit, []));
+            session.run_all(&writes).await?;
+            if numbers.len() < STATEMENT_ROWS {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn numbers(&self, answer: Answer) -> Result<Vec<i64>, StoreError> {
+        answer.rows.into_iter().map(|row| Cells::of(row, self.reader()).whole()).collect()
+    }
+}
