@@ -339,7 +339,10 @@ async fn the_rights_that_are_named_are_enough(sandbox: &Sandbox) {
     let table = |table: &str| format!("tenure.{}", sandbox.table(table));
     let mut grants = format!("CREATE USER {name}@'127.0.0.1' IDENTIFIED BY 'x';");
     for (rights, tables) in [
-        ("SELECT, INSERT, UPDATE", ["events", "streams", "inbox", "outbox", "checkpoints"].as_slice()),
+        (
+            "SELECT, INSERT, UPDATE",
+            ["events", "streams", "inbox", "outbox", "outbox_pending", "checkpoints"].as_slice(),
+        ),
         ("INSERT", &["append_slots"]),
         ("SELECT, INSERT, DELETE", &["parked"]),
     ] {

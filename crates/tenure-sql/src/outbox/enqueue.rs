@@ -207,12 +207,13 @@ impl Shared {
             }
             self.leave_out(session, &mut left, known).await?;
             if left.is_empty() {
-                return match (begun_anew, last, end) {
+                if begun_anew && !last {
                     // What follows needs the transaction.
-                    (true, false, _) => Ok(drop(session.run_all(&opening).await?)),
-                    (false, _, Some(end)) => Ok(drop(session.run(&end).await?)),
-                    _ => Ok(()),
-                };
+                    session.run_all(&opening).await?;
+                } else if let Some(end) = end.filter(|_| !begun_anew) {
+                    session.run(&end).await?;
+                }
+                return Ok(());
             }
         }
         let message = "messages with the same ids come and go".into();
