@@ -158,6 +158,12 @@ pub trait Driver: Send + Sync + fmt::Debug {
         Ok(Walked::of(answers.into_iter().flat_map(|answer| answer.rows).collect()))
     }
 
+    /// Why a statement here does not see one state of all that it reads, if so, and what to do: a relay could then let a
+    /// message overtake another one of its source.
+    fn no_snapshots(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Whether [`Answer::given`] is told: then the position of a single event need not be asked for.
     fn tells_given(&self) -> bool {
         false

@@ -1,7 +1,10 @@
--- Puts them into the queue. One that is there already, by whatever hand, stays as it is.
+-- Puts them into the queue. What is left there of a message that had the same number, and was removed by another hand, is
+-- deleted first: a fresh one has no row in the queue.
 -- 1 numbers
+DELETE p
+FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
+INNER LOOP JOIN {outbox_pending} AS p WITH (ROWLOCK) ON p.id = asked.id;
 INSERT INTO {outbox_pending} (id, lane, place_a, place_b, due_us)
 SELECT o.id, {pending_lane_fragment}, {pending_place_fragment}, {pending_index_fragment}, {outbox_due_fragment}
 FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
 INNER LOOP JOIN {outbox} AS o ON o.id = asked.id
-WHERE NOT EXISTS (SELECT 1 FROM {outbox_pending} AS t WITH (READCOMMITTEDLOCK) WHERE t.id = o.id)

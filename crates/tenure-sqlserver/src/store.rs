@@ -24,8 +24,9 @@ use crate::statements::{MIGRATIONS, QUOTES, TEXTS, walk};
 /// What this store calls itself in rows.
 const BACKEND: &str = "sqlserver";
 /// What is said of a database without versions of rows.
-const NO_VERSIONS: &str =
-    "READ_COMMITTED_SNAPSHOT is off: relays and readers wait for transactions that write what they read";
+const NO_VERSIONS: &str = "READ_COMMITTED_SNAPSHOT is off: no relay works here, for a message could overtake another one of its \
+    source, and readers wait for transactions that write what they read. Let an administrator run ALTER DATABASE CURRENT SET \
+    READ_COMMITTED_SNAPSHOT ON WITH ROLLBACK IMMEDIATE, once";
 /// How long a node waits for another one to migrate.
 const MIGRATION_PATIENCE: Duration = Duration::from_secs(60);
 
@@ -66,6 +67,7 @@ impl SqlServerStore {
             pool: Arc::new(Pool::new(&options, connector, greeting.trips)),
             watchers: Watchers::new(options.max_watches as usize),
             lock_timeout: options.lock_timeout,
+            versions: greeting.versions,
             capabilities,
             label,
         });
@@ -86,6 +88,8 @@ pub(crate) struct SqlServerDriver {
     pub(crate) names: Names,
     pub(crate) watchers: Watchers,
     lock_timeout: Duration,
+    /// Whether a statement sees one state of all that it reads.
+    versions: bool,
     capabilities: Capabilities,
 }
 
@@ -103,6 +107,10 @@ impl Driver for SqlServerDriver {
 
     fn label(&self) -> &str {
         &self.label
+    }
+
+    fn no_snapshots(&self) -> Option<&'static str> {
+        (!self.versions).then_some(NO_VERSIONS)
     }
 
     async fn lend(&self, turn: Turn) -> Result<Box<dyn Lent>, StoreError> {

@@ -51,6 +51,8 @@ struct Shared {
     foreign: Arc<dyn LeaseStore>,
     registry: Arc<dyn LeaseRegistry>,
     held: Mutex<BTreeMap<Unique, Held>>,
+    /// Grants that were given back without an answer, by their claims: until then the giving back may take effect.
+    returning: Mutex<BTreeMap<Unique, (Term, Monotonic)>>,
 }
 
 /// A grant as both stores know it.
@@ -67,7 +69,14 @@ struct Held {
 impl FencedLeases {
     /// Leases that `foreign` grants and `registry`, of the store that they protect, records.
     pub fn new(foreign: Arc<dyn LeaseStore>, registry: Arc<dyn LeaseRegistry>) -> Self {
-        Self { shared: Arc::new(Shared { foreign, registry, held: Mutex::default() }) }
+        Self {
+            shared: Arc::new(Shared {
+                foreign,
+                registry,
+                held: Mutex::default(),
+                returning: Mutex::default(),
+            }),
+        }
     }
 }
 
@@ -130,6 +139,12 @@ impl Shared {
             held @ Acquire::Held(_) => return Ok(held),
         };
         let lasts = foreign.ttl.max(claim.ttl);
+        if self.is_returning(&foreign, started) {
+            // The same claim, made again after its grant was given back without an answer. Whoever led by it could lose it to
+            // that at any moment, and would not notice before its next renewal.
+            let message = format!("a grant of lease {} is being given back", foreign.name);
+            return Err(StoreError::Busy { store: self.backend(), message });
+        }
         let (term, entry) = self.record(&foreign, &claim, started.after(lasts), lasts).await?;
         let grant = Grant { term, ..foreign.clone() };
         self.remember(Held { foreign, entry, term, ends: started.after(lasts) });
@@ -199,7 +214,10 @@ impl Shared {
                 return self.failed("the grant was over, and a later one recorded, before this one could be");
             }
             // Which of the two it is cannot be told. If the count has gone back, the next try finds out.
-            Err(error) => return error,
+            Err(error) => {
+                self.note_returning(foreign);
+                return error;
+            }
         }
         tracing::error!(
             %lease, place = %store, granted = %origin, %recorded, %by,
@@ -287,7 +305,21 @@ impl Shared {
     async fn give_back(&self, foreign: &Grant) {
         if let Err(error) = self.foreign.release(foreign).await {
             tracing::warn!(lease = %foreign.name, %error, "a grant that was not recorded ends with its ttl");
+            self.note_returning(foreign);
         }
+    }
+
+    /// Notes a grant whose giving back had no answer. It takes effect within a ttl, or not at all: no call lasts as long.
+    fn note_returning(&self, foreign: &Grant) {
+        let now = SteadyClock.now();
+        let mut returning = self.returning.lock().unwrap_or_else(PoisonError::into_inner);
+        returning.retain(|_, (_, until)| *until > now);
+        returning.insert(foreign.claim, (foreign.term, now.after(foreign.ttl)));
+    }
+
+    fn is_returning(&self, foreign: &Grant, now: Monotonic) -> bool {
+        let returning = self.returning.lock().unwrap_or_else(PoisonError::into_inner);
+        returning.get(&foreign.claim).is_some_and(|(term, until)| *term == foreign.term && now < *until)
     }
 
     fn backend(&self) -> String {

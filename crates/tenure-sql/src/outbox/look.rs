@@ -66,6 +66,9 @@ struct There {
 
 impl Shared {
     pub(super) async fn look_on(&self, session: &mut dyn Session, look: &Look) -> Result<Page, Stop> {
+        if let Some(why) = self.driver.no_snapshots() {
+            return Err(StoreError::Refused { store: self.label().to_owned(), message: why.into() }.into());
+        }
         // With nothing in hand, the first question is whether there is anything at all: mostly that is all.
         let idle = look.lanes.is_empty() && look.unordered.as_ref().is_none_or(|look| look.after.is_none());
         if idle {

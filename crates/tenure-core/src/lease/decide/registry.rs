@@ -64,20 +64,17 @@ pub fn record(
 
 /// How a holding stands to the one that is written down.
 enum Compared {
-    /// It is later, or neither of them was counted elsewhere by the same one.
+    /// It is later, or one of them was not counted elsewhere.
     Later,
     /// It is not later.
     Behind(Recorded),
-    /// Both were counted by the same one, but not from the same beginning.
+    /// Both were counted elsewhere, but not by the same one, or not from the same beginning.
     Unknown(Origin),
 }
 
 fn compare(record: &LeaseRecord, entry: &Entry) -> Compared {
     let (Some(recorded), Some(origin)) = (&record.origin, &entry.origin) else { return Compared::Later };
-    if record.backend != entry.backend {
-        return Compared::Later;
-    }
-    if recorded.epoch != origin.epoch {
+    if record.backend != entry.backend || recorded.epoch != origin.epoch {
         return Compared::Unknown(recorded.clone());
     }
     // The same number once more is the same grant only if it is the same claim.
