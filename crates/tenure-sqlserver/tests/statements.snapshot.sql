@@ -447,6 +447,12 @@ SELECT o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_
 FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
 INNER LOOP JOIN [tenure_outbox] AS o ON o.id = asked.id
 
+-- fresh_any
+SELECT CASE WHEN EXISTS (
+           SELECT 1 FROM [tenure_outbox] WITH (INDEX (fresh), READPAST, READCOMMITTEDLOCK) WHERE fresh IS NOT NULL
+       ) THEN 1 ELSE 0 END AS fresh,
+       DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
+
 -- fresh_clear
 UPDATE o SET fresh = NULL FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
 INNER LOOP JOIN [tenure_outbox] AS o WITH (ROWLOCK) ON o.id = asked.id

@@ -55,15 +55,6 @@ pub(super) fn lanes<'s>(
         .collect()
 }
 
-/// What there is, by `outbox_any`.
-struct There {
-    /// Whether anything is in the queue.
-    queued: bool,
-    /// Whether anything is to be put into it.
-    fresh: bool,
-    now: StoreTime,
-}
-
 impl Shared {
     pub(super) async fn look_on(&self, session: &mut dyn Session, look: &Look) -> Result<Page, Stop> {
         if let Some(why) = self.driver.no_snapshots() {
@@ -73,11 +64,12 @@ impl Shared {
         let idle = look.lanes.is_empty() && look.unordered.as_ref().is_none_or(|look| look.after.is_none());
         if idle {
             let answer = session.run(&Call::new(&self.statements.outbox_any, [])).await?;
-            let there = self.there(&answer)?;
-            if !there.queued && !there.fresh {
-                return Ok(Page::empty(there.now));
+            let (now, fresh) = self.fresh(&answer)?;
+            let queued = self.reader().need(self.only(&answer.rows)?.number("found"), "found")? != 0;
+            if !queued && !fresh {
+                return Ok(Page::empty(now));
             }
-            if there.fresh {
+            if fresh {
                 self.adopt(session).await?;
             }
         }
@@ -108,10 +100,10 @@ impl Shared {
             calls.push(discover::page(self, discover, look.part));
         }
         // Last: what a statement took for due is due by this clock too.
-        calls.push(Call::new(&self.statements.outbox_any, []));
+        calls.push(Call::new(&self.statements.fresh_any, []));
         let mut answers = session.run_all(&calls).await?;
-        let there = self.there(&answers.pop().unwrap_or_default())?;
-        let mut page = Page::empty(there.now);
+        let (now, fresh) = self.fresh(&answers.pop().unwrap_or_default())?;
+        let mut page = Page::empty(now);
         let sources = look.discover.as_ref().and_then(|_| answers.pop());
         let unordered = answers.split_off(asked_lanes.min(answers.len()));
         self.take_lanes(answers, &mut page)?;
@@ -121,13 +113,13 @@ impl Shared {
         if let Some(look_unordered) = &look.unordered {
             self.take_unordered(session, look_unordered, look.part, unordered, &mut page).await?;
         }
-        Ok((page, there.fresh))
+        Ok((page, fresh))
     }
 
-    fn there(&self, answer: &Answer) -> Result<There, StoreError> {
+    /// The clock, and whether anything is to be put into the queue.
+    fn fresh(&self, answer: &Answer) -> Result<(StoreTime, bool), StoreError> {
         let (now, row) = (self.clock(&answer.rows)?, self.only(&answer.rows)?);
-        let is = |name| Ok::<_, StoreError>(self.reader().need(row.number(name), name)? != 0);
-        Ok(There { queued: is("found")?, fresh: is("fresh")?, now })
+        Ok((now, self.reader().need(row.number("fresh"), "fresh")? != 0))
     }
 
     /// Takes rows of sources, those of each in order, up to one that is not due, or not in the queue yet.
