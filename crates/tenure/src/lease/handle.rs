@@ -15,8 +15,8 @@ use crate::error::LeaseError;
 use crate::stop::Stop;
 use crate::{heart, node};
 
-/// How long one who waits no more is held up by telling so.
-const FORGO_MAX: Duration = Duration::from_millis(800);
+/// How long one who waits no more is held up by telling so. Kafka's groups need a heartbeat for it, of 3 s by default.
+const FORGO_MAX: Duration = Duration::from_secs(4);
 
 #[derive(Debug)]
 pub(super) struct Handle {
