@@ -1,6 +1,6 @@
 //! `--lease`: who works is decided in another place, and the database refuses a deposed one all the same.
 //!
-//! The other place is another database here. Other kinds go the same way, and have tests of their own where they are to be had.
+//! The other place is another database here; `elsewhere_places` has etcd, Kafka and Kubernetes.
 
 use nix::sys::signal::Signal;
 use serde_json::Value;

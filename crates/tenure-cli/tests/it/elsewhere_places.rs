@@ -19,21 +19,24 @@ tests_at!(
         a_command_gets_the_term_of_the_database_and_the_next_one_waits,
         a_place_that_forgot_everything_does_not_take_the_terms_back,
         a_place_that_forgets_while_a_relay_works_does_not_take_the_terms_back,
-        a_server_that_is_not_there_is_named_and_waited_for_only_on_request;
+        a_server_that_is_not_there_is_named_and_waited_for_only_on_request,
+        its_failover_is_measured_together_with_the_database;
     "kafka" kafka:
         a_relay_that_is_stopped_hands_over_at_once_and_nothing_is_lost,
         a_relay_that_is_killed_is_replaced_and_nothing_is_lost,
         a_command_gets_the_term_of_the_database_and_the_next_one_waits,
         a_place_that_forgot_everything_does_not_take_the_terms_back,
         a_place_that_forgets_while_a_relay_works_does_not_take_the_terms_back,
-        a_server_that_is_not_there_is_named_and_waited_for_only_on_request;
+        a_server_that_is_not_there_is_named_and_waited_for_only_on_request,
+        its_failover_is_measured_together_with_the_database;
     "kubernetes" kubernetes:
         a_relay_that_is_stopped_hands_over_at_once_and_nothing_is_lost,
         a_relay_that_is_killed_is_replaced_and_nothing_is_lost,
         a_command_gets_the_term_of_the_database_and_the_next_one_waits,
         a_place_that_forgot_everything_does_not_take_the_terms_back,
         a_place_that_forgets_while_a_relay_works_does_not_take_the_terms_back,
-        a_server_that_is_not_there_is_named_and_waited_for_only_on_request;
+        a_server_that_is_not_there_is_named_and_waited_for_only_on_request,
+        its_failover_is_measured_together_with_the_database;
 );
 
 /// Seconds after which a death is noticed.
@@ -197,4 +200,20 @@ fn a_server_that_is_not_there_is_named_and_waited_for_only_on_request(store: &St
     wait_until("it says what it waits for", || relay.log().contains("waiting for it"));
     assert!(names(&relay.log()), "{}", relay.log());
     assert_eq!(relay.stop(), 0);
+}
+
+fn its_failover_is_measured_together_with_the_database(store: &Store, place: &Place) {
+    let url = place.url(CALM);
+    let options = ["--kinds", "graceful,cut", "--rounds", "1", "--ttl", "12s", "--json"];
+    let report = store.tenure(&[&["bench", "failover", "--lease", &url], &options[..]].concat()).ok().json();
+    assert_eq!((&report["store"], &report["recorded_in"]), (&place.name().into(), &"sqlite".into()));
+    assert_eq!((&report["handovers"], &report["overlaps"]), (&1.into(), &0.into()), "{report}");
+    assert_eq!(
+        (&report["kinds"]["graceful"]["rounds"], &report["settings"]["presence"]),
+        (&1.into(), &false.into())
+    );
+    assert!(report["kinds"]["cut"].is_null(), "{report}");
+    let measured = store.leases();
+    assert!(measured.iter().all(|lease| lease["origin_term"].is_u64() && lease["term"] == 2), "{measured:?}");
+    assert_eq!(measured.len(), 1);
 }
