@@ -194,6 +194,7 @@ fn a_server_that_is_not_there_is_named_and_waited_for_only_on_request(store: &St
     assert_eq!(said.code, 1, "{said:?}");
     let names = |said: &str| said.contains("127.0.0.1:1") && !said.contains("c4nary");
     assert!(names(&said.stderr) && said.stderr.contains(place.name()), "{said:?}");
+    assert_eq!(said.stderr.lines().count(), 1, "one line says it all: {said:?}");
     // A relay may have to be there before its server is.
     let receiver = Receiver::start();
     let mut relay = Relay::start(store, "n1", &receiver.url(), &["--lease", nobody]);
