@@ -133,6 +133,8 @@ fn log(cli: &Cli) {
         Command::Relay(args) if !args.quiet && !relay::shows_live(&cli.global, args) => "info",
         _ => "warn",
     };
+    // What the client of Kubernetes calls an error is told by us, with the place and what comes of it.
+    let usual = format!("{usual},kube_client=off");
     let mut filter = EnvFilter::try_from_env("TENURE_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
     // The driver of SQL Server repeats what the server says, and that may quote a value. We tell errors without.
     if let Ok(silent) = "tiberius=off".parse() {

@@ -22,6 +22,8 @@ use crate::error::{Verb, answered, failed};
 
 /// What field managers call us.
 const MANAGER: &str = "tenure";
+/// Any name will do: nothing is read from it.
+const NOBODY: &str = "tenure-reach";
 
 /// What a write came to.
 #[derive(Debug)]
@@ -53,6 +55,8 @@ pub(crate) struct Requests {
     namespace: String,
     /// What errors call this place.
     label: String,
+    /// Host and port of the API.
+    address: String,
 }
 
 impl fmt::Debug for Requests {
@@ -62,9 +66,15 @@ impl fmt::Debug for Requests {
 }
 
 impl Requests {
-    pub(crate) fn new(calls: Client, watches: Client, namespace: String, label: String) -> Self {
+    pub(crate) fn new(
+        calls: Client,
+        watches: Client,
+        namespace: String,
+        label: String,
+        address: String,
+    ) -> Self {
         let path = Lease::url_path(&(), Some(&namespace));
-        Self { calls, watches, runtime: Handle::current(), path, namespace, label }
+        Self { calls, watches, runtime: Handle::current(), path, namespace, label, address }
     }
 
     /// What errors call this place.
@@ -79,6 +89,23 @@ impl Requests {
             Ok(lease) => Ok(Some(lease)),
             Err(Error::Api(status)) if status.code == 404 => Ok(None),
             Err(error) => Err(self.failed(Verb::Get, &error)),
+        }
+    }
+
+    /// Whether the API answers, and knows who we are. A role may be for some names alone: what is not allowed is as good
+    /// an answer as what is not there.
+    pub(crate) async fn reach(&self, until: Instant) -> Result<(), StoreError> {
+        let request = Request::new(&self.path).get(NOBODY, &GetParams::default());
+        let at = |error: StoreError| match error {
+            StoreError::Unreachable { store, message } => {
+                StoreError::Unreachable { store, message: format!("{message} (the API at {})", self.address) }
+            }
+            other => other,
+        };
+        match self.call(Verb::Get, request, until).await.map_err(at)? {
+            Ok(_) => Ok(()),
+            Err(Error::Api(status)) if matches!(status.code, 403 | 404) => Ok(()),
+            Err(error) => Err(at(self.failed(Verb::Get, &error))),
         }
     }
 

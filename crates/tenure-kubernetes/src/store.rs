@@ -71,6 +71,10 @@ impl KubernetesStore {
                 "the context or the service account names no namespace; put one into the URL".into();
             return Err(StoreError::Refused { store: BACKEND.into(), message });
         }
+        let address = config.cluster_url.authority().map(|authority| {
+            let port = authority.port_u16().map(|port| format!(":{port}")).unwrap_or_default();
+            format!("{}{port}", authority.host())
+        });
         let (calls, watches) = options.clients(config)?;
         let label = match options.prefix.as_str() {
             "" => format!("{BACKEND}://{namespace}"),
@@ -78,13 +82,20 @@ impl KubernetesStore {
         };
         Ok(Self {
             shared: Arc::new(Shared {
-                requests: Requests::new(calls, watches, namespace, label),
+                requests: Requests::new(calls, watches, namespace, label, address.unwrap_or_default()),
                 prefix: options.prefix,
                 timeout: options.timeout,
                 clock: Arc::new(SteadyClock::start()),
                 sights: Mutex::default(),
             }),
         })
+    }
+
+    /// Asks the API something, to learn whether it is there and knows who we are.
+    ///
+    /// Whether we may do what a lease needs is not asked: a role may be for some names alone.
+    pub async fn reach(&self) -> Result<(), StoreError> {
+        self.shared.requests.reach(Instant::now() + self.shared.timeout).await
     }
 
     /// What the object of a lease is called, for people who look with `kubectl`.

@@ -101,6 +101,10 @@ impl LeaseStore for FencedLeases {
         self.shared.foreign.observe(name).await
     }
 
+    async fn forgo(&self, name: &LeaseName) -> Result<(), StoreError> {
+        self.shared.foreign.forgo(name).await
+    }
+
     fn vacancy(&self) -> Option<&dyn Vacancy> {
         self.shared.foreign.vacancy()
     }

@@ -54,7 +54,12 @@ async fn open_kubernetes(url: &str, options: OpenOptions) -> Result<Arc<dyn Leas
     let mut kubernetes = KubernetesOptions::from_url(url).map_err(bad_url)?;
     kubernetes.timeout = options.connect_timeout.unwrap_or(kubernetes.timeout);
     kubernetes.validate().map_err(bad_url)?;
-    Ok(Arc::new(on_heartbeat_thread(KubernetesStore::connect(kubernetes)).await?))
+    let connect = async move {
+        let store = KubernetesStore::connect(kubernetes).await?;
+        store.reach().await?;
+        Ok(store)
+    };
+    Ok(Arc::new(on_heartbeat_thread(connect).await?))
 }
 
 #[cfg(not(feature = "kubernetes"))]
@@ -68,7 +73,7 @@ async fn open_kafka(url: &str, _: OpenOptions) -> Result<Arc<dyn LeaseStore>, Op
 
     let kafka = KafkaLeaseOptions::from_url(url).map_err(bad_url)?;
     kafka.validate().map_err(bad_url)?;
-    Ok(Arc::new(on_heartbeat_thread(async move { KafkaLeases::new(kafka) }).await?))
+    Ok(Arc::new(on_heartbeat_thread(KafkaLeases::connect(kafka)).await?))
 }
 
 #[cfg(not(feature = "kafka"))]

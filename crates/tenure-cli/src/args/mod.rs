@@ -265,8 +265,12 @@ pub(crate) enum BenchCommand {
 ///
 /// Starts real holders and standbys as processes of their own, and counts how often two acted at once.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  tenure bench failover --db sqlite:bench.db --rounds 30 --json")]
+#[command(after_help = "Examples:\n  tenure bench failover --db sqlite:bench.db --rounds 30 --json\n  \
+                  tenure bench failover --db sqlite:bench.db --lease etcd://127.0.0.1:2379 --kinds kill,graceful")]
 pub(crate) struct FailoverArgs {
+    /// Measure leases from this place, as for `tenure run`; a database beside it records their terms
+    #[arg(long, env = "TENURE_LEASE_URL", value_name = "URL", hide_env_values = true)]
+    pub(crate) lease: Option<String>,
     /// How often each kind is measured
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: u32,

@@ -21,6 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(super) struct Entry<'a> {
     pub(super) global: &'a Global,
     pub(super) url: &'a str,
+    /// The database that records what is granted at `url`, if that is another place.
+    pub(super) protected: Option<&'a str>,
     pub(super) lease: &'a str,
     pub(super) options: &'a [String],
     pub(super) acts: &'a Path,
@@ -55,6 +57,8 @@ impl Contestant {
         let mut command = tenure(&binary, entry.global);
         // The URL goes by the environment: command lines are for everyone to read.
         command.env("TENURE_LEASE_URL", entry.url).args(["run", "--name", entry.lease]).args(entry.options);
+        // Ours, by which we were told of the store, would make its own proxy another place.
+        command.env_remove("TENURE_DB").envs(entry.protected.map(|protected| ("TENURE_DB", protected)));
         command.arg("--").arg(&binary).arg(actor::COMMAND).arg(entry.acts);
         Self::spawn(command, entry.meter)
     }

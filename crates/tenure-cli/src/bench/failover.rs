@@ -26,6 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct Report {
     bench: &'static str,
     store: String,
+    /// The database that records what is granted there, if that is another place.
+    recorded_in: Option<String>,
     settings: Settings,
     /// Milliseconds from the event to the next holder's first act; `null` where the kind does not apply.
     kinds: BTreeMap<&'static str, Option<Spans>>,
@@ -49,17 +51,25 @@ struct Settings {
 }
 
 pub(crate) async fn failover(global: &Global, args: &FailoverArgs) -> Result<ExitCode, Failure> {
-    let url = store::database_url(global)?;
+    let (url, protected) = places(global, args)?;
     let mut settings = LeaseSettings::with_ttl(args.ttl);
     if args.no_presence {
         settings.presence = None;
     }
     settings.validate()?;
-    let capabilities = store::open_to_work(global, url, true).await?.leases().capabilities();
+    let capabilities = store::open_lease_place(global, url, true, Duration::ZERO).await?.capabilities();
+    let recorded_in = match protected {
+        None => None,
+        Some(database) => {
+            Some(store::open_to_work(global, database, true).await?.leases().capabilities().store)
+        }
+    };
+    let presence = capabilities.presence && protected.is_none();
     let mut report = Report {
         bench: "failover",
         store: capabilities.store,
-        settings: Settings::of(&settings, capabilities.presence),
+        recorded_in,
+        settings: Settings::of(&settings, presence),
         kinds: BTreeMap::new(),
         overlaps: 0,
         handovers: 0,
@@ -73,7 +83,7 @@ pub(crate) async fn failover(global: &Global, args: &FailoverArgs) -> Result<Exi
             report.kinds.insert(kind.name(), None);
             continue;
         }
-        let mut course = Course::new(global, args, url, *kind)?;
+        let mut course = Course::new(global, args, (url, protected), *kind)?;
         let spans = course.run(args.rounds).await?;
         report.overlaps += course.acts.overlaps()?;
         report.handovers += spans.len();
@@ -87,6 +97,16 @@ pub(crate) async fn failover(global: &Global, args: &FailoverArgs) -> Result<Exi
         print(&report)
     }
     Ok(if failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// Who grants the leases, and the database that records them if that is another one.
+fn places<'a>(global: &'a Global, args: &'a FailoverArgs) -> Result<(&'a str, Option<&'a str>), Failure> {
+    let Some(place) = args.lease.as_deref().filter(|place| !place.is_empty()) else {
+        return Ok((store::database_url(global)?, None));
+    };
+    let database = global.db.as_deref().filter(|url| !url.is_empty() && !store::is_same(place, url));
+    [Some(place), database].into_iter().flatten().try_for_each(store::refuse_memory)?;
+    Ok((place, database))
 }
 
 impl FailoverKind {
@@ -119,6 +139,7 @@ impl Settings {
 struct Course<'a> {
     global: &'a Global,
     url: &'a str,
+    protected: Option<&'a str>,
     kind: FailoverKind,
     lease: String,
     options: Vec<String>,
@@ -138,7 +159,7 @@ impl<'a> Course<'a> {
     fn new(
         global: &'a Global,
         args: &FailoverArgs,
-        url: &'a str,
+        (url, protected): (&'a str, Option<&'a str>),
         kind: FailoverKind,
     ) -> Result<Self, Failure> {
         let directory = tempfile::tempdir()?;
@@ -147,6 +168,7 @@ impl<'a> Course<'a> {
         Ok(Self {
             global,
             url,
+            protected,
             kind,
             lease: format!("bench-failover-{}-{:08x}", kind.name(), fastrand::u32(..)),
             options,
@@ -197,6 +219,7 @@ impl<'a> Course<'a> {
         let entry = Entry {
             global: self.global,
             url: &url,
+            protected: self.protected,
             lease: &self.lease,
             options: &self.options,
             acts: self.acts.path(),
@@ -241,9 +264,11 @@ impl Runner {
 }
 
 fn print(report: &Report) {
+    let recorded = report.recorded_in.as_ref().map(|database| format!(", recorded in {database}"));
     output::line(format_args!(
-        "failover on {} (ttl {} ms, presence {})",
+        "failover on {}{} (ttl {} ms, presence {})",
         report.store,
+        recorded.unwrap_or_default(),
         report.settings.ttl_ms,
         if report.settings.presence { "on" } else { "off" }
     ));

@@ -66,7 +66,15 @@ async fn measure(global: &Global, args: &IdleArgs, rig: &dyn Rig) -> Result<Repo
     let meters = (place.meter().await?, place.meter().await?, place_of_relay.meter().await?);
     let start = |meter: &Meter| {
         let (url, meter, lease) = (meter.url(), Some(meter), &lease);
-        Contestant::start(&Entry { global, url, lease, options: &[], acts: acts.path(), meter })
+        Contestant::start(&Entry {
+            global,
+            url,
+            protected: None,
+            lease,
+            options: &[],
+            acts: acts.path(),
+            meter,
+        })
     };
     let mut holder = start(&meters.0)?;
     holder.until_event("acquired").await?;

@@ -113,7 +113,10 @@ impl Job<'_> {
         loop {
             let fence = match acquire::acquire(self, signals).await? {
                 Wait::Granted(fence) => fence,
-                Wait::GaveUp(code) => return self.voice.result(json!({ "acquired": false }), code),
+                Wait::GaveUp(code) => {
+                    self.lease.forgo().await;
+                    return self.voice.result(json!({ "acquired": false }), code);
+                }
             };
             let (lost, code) = match supervise::supervise(self, &fence, signals).await? {
                 Ended::Lost if self.args.restart => continue,

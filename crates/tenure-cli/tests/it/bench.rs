@@ -3,11 +3,12 @@
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 
-use crate::harness::{Store, children, code, signal, tests_on, wait_for, wait_until};
+use crate::harness::{Store, children, code, run, signal, tests_on, wait_for, wait_until};
 
 tests_on!(sqlite:
     failover_is_one_object_with_its_figures,
     a_cut_is_left_out_where_there_is_no_connection,
+    what_is_measured_is_the_database_that_was_named_and_no_other,
     events_are_measured_against_the_same_rows_by_hand,
     a_cluster_is_one_object_with_its_figures,
 );
@@ -69,6 +70,14 @@ fn failover_is_one_object_with_its_figures(store: &Store) {
         }
     }
     assert!(report["store"].is_string() && report["notes"].is_array(), "{report}");
+}
+
+fn what_is_measured_is_the_database_that_was_named_and_no_other(store: &Store) {
+    let other = store.path("other.db");
+    let mut command = store.command(&["bench", "failover", "--rounds", "1", "--kinds", "graceful", "--json"]);
+    run(command.env("TENURE_DB", format!("sqlite:{other}"))).ok();
+    assert!(!std::path::Path::new(&other).exists(), "contestants listen to no TENURE_DB of ours");
+    assert!(store.leases().iter().all(|lease| lease["origin_term"].is_null()), "{:?}", store.leases());
 }
 
 fn a_cut_is_left_out_where_there_is_no_connection(store: &Store) {

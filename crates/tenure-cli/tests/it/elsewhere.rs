@@ -1,6 +1,6 @@
 //! `--lease`: who works is decided in another place, and the database refuses a deposed one all the same.
 //!
-//! The other place is another database here. Other kinds go the same way, and have tests of their own where they are to be had.
+//! The other place is another database here; `elsewhere_places` has etcd, Kafka and Kubernetes.
 
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -57,16 +57,16 @@ fn relay(store: &Store, name: &str, receiver: &Receiver, options: &[&str]) -> Re
     Relay::start(store, name, &receiver.url(), &all)
 }
 
-fn send(store: &Store, payload: &str) {
+pub(crate) fn send(store: &Store, payload: &str) {
     store.tenure(&["send", "--topic", "t", "--source", "s", payload]).ok();
 }
 
-fn lease(store: &Store, name: &str) -> Value {
+pub(crate) fn lease(store: &Store, name: &str) -> Value {
     store.leases().into_iter().find(|row| row["name"] == name).unwrap_or_default()
 }
 
 /// The terms under which messages came, each once: what a killed relay did not record comes again.
-fn terms(receiver: &Receiver) -> Vec<String> {
+pub(crate) fn terms(receiver: &Receiver) -> Vec<String> {
     let mut terms: Vec<_> =
         receiver.requests().iter().map(|request| request.header("ce-tenureterm").to_owned()).collect();
     terms.dedup();

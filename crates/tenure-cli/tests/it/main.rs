@@ -16,6 +16,8 @@ mod cluster_chaos;
 mod cluster_operator;
 mod demo;
 mod elsewhere;
+#[cfg(any(feature = "etcd", feature = "kafka", feature = "kubernetes"))]
+mod elsewhere_places;
 mod environment;
 mod exit;
 mod freeze;

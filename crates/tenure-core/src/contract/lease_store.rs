@@ -27,6 +27,14 @@ pub trait LeaseStore: Send + Sync + fmt::Debug {
     /// The lease's row, if there ever was a holder.
     async fn observe(&self, name: &LeaseName) -> Result<Option<LeaseRecord>, StoreError>;
 
+    /// Nobody in this process waits for the lease any more. A store that keeps a place for those who wait gives it up, so that
+    /// a process which ends now keeps nobody waiting; a grant stays as it is. Dropping this is fine. Most stores keep no
+    /// such place and need not do anything.
+    async fn forgo(&self, name: &LeaseName) -> Result<(), StoreError> {
+        let _ = name;
+        Ok(())
+    }
+
     /// The means to notice a holder's death before its ttl ends, where the store has one.
     fn presence(&self) -> Option<&dyn Presence> {
         None

@@ -293,6 +293,20 @@ impl Thread {
         }
     }
 
+    /// Ends the subscription of a member that was given nothing.
+    ///
+    /// To close the client is not enough: librdkafka (2.12) tells the coordinator only of members that have partitions to
+    /// give up, where the assignor is a cooperative one. The group would wait for this member until its session has ended.
+    fn unsubscribe(&self) {
+        self.consumer.unsubscribe();
+        // The client puts it off until the group has settled, which takes a heartbeat of the others.
+        let until = clock::now().after(self.options.heartbeat + COMMIT_MAX);
+        let subscribed = || self.consumer.subscription().is_ok_and(|topics| topics.count() > 0);
+        while subscribed() && clock::now() < until {
+            self.consumer.poll(Duration::from_millis(5));
+        }
+    }
+
     /// Leaves the group, and says so on the topic: those who wait rejoin at once. The order matters, since one who rejoins
     /// before we have left finds everything as it was.
     fn leave(self, why: Leave) {
@@ -305,6 +319,9 @@ impl Thread {
             // The commit keeps the consumer; it leaves all the same.
             self.consumer.unsubscribe();
             self.consumer.poll(COMMIT_MAX);
+        }
+        if !self.seat.lock().has_partition() {
+            self.unsubscribe();
         }
         // Where nothing else keeps it, this waits until the coordinator knows.
         drop((self.consumer, self.commits));

@@ -108,6 +108,11 @@ impl State {
         self.assigned.filter(|_| self.leave.is_none() && !self.closed)
     }
 
+    /// Whether the group has given us the partition and not taken it back, also while we leave.
+    pub(crate) fn has_partition(&self) -> bool {
+        self.assigned.is_some()
+    }
+
     /// The group has spoken; `ours` if it gave us the partition.
     pub(crate) fn spoken(&mut self, ours: bool) {
         self.words += 1;

@@ -17,7 +17,7 @@ use super::options::KafkaLeaseOptions;
 use super::publish;
 use super::record::{Sign, What, millis};
 use super::state::{Holding, Leave};
-use super::tail::{Quiet, Tail, View, term_of};
+use super::tail::{self, Quiet, Tail, View, term_of};
 use super::topic;
 use crate::clock;
 use crate::error::explain_code;
@@ -76,6 +76,14 @@ impl KafkaLeases {
             joining: tokio::sync::Mutex::new(()),
             epochs: Mutex::default(),
         })))
+    }
+
+    /// The same, once the brokers have answered and the topic is there: what is wrong with them is told at once, and not by
+    /// the first claim.
+    pub async fn connect(options: KafkaLeaseOptions) -> Result<Self, StoreError> {
+        let leases = Self::new(options)?;
+        tail::look(&leases.0.options).await?;
+        Ok(leases)
     }
 
     /// Leases as the URL says: see [`KafkaLeaseOptions::from_url`].
@@ -418,6 +426,22 @@ impl LeaseStore for KafkaLeases {
     async fn observe(&self, name: &LeaseName) -> Result<Option<LeaseRecord>, StoreError> {
         let view = self.0.tail().await?.caught_up().await?;
         Ok(view.leases.get(name).map(|seen| answer::record(name, seen)))
+    }
+
+    /// Leaves the group, unless the lease is held here or others here wait for it: a member that dies keeps a group from
+    /// settling until its session has ended.
+    async fn forgo(&self, name: &LeaseName) -> Result<(), StoreError> {
+        let Some(member) = self.0.present(name) else { return Ok(()) };
+        let _no_claim = member.claiming.lock().await;
+        let needed = {
+            let state = member.seat.lock();
+            state.holding.is_some() || state.waiting > 0
+        };
+        if needed {
+            return Ok(());
+        }
+        member.seat.leave(Leave::Unwanted);
+        self.0.left(&member).await
     }
 
     fn vacancy(&self) -> Option<&dyn Vacancy> {

@@ -110,6 +110,29 @@ struct Shared {
     stop: AtomicBool,
 }
 
+/// Sees to it that the brokers answer and the topic is there; reads nothing yet.
+pub(crate) async fn look(options: &KafkaLeaseOptions) -> Result<(), StoreError> {
+    let consumer = reader(options)?;
+    let looked = topic::ensure(&consumer, options).await;
+    // Taking a client down waits for its threads.
+    let _ = tokio::task::spawn_blocking(move || drop(consumer)).await;
+    looked
+}
+
+fn reader(options: &KafkaLeaseOptions) -> Result<Arc<BaseConsumer<Quiet>>, StoreError> {
+    let mut config = options.kafka.client();
+    config
+        // The client asks for a group's name; nothing joins it.
+        .set("group.id", &options.group)
+        .set("enable.auto.commit", "false")
+        .set("enable.partition.eof", "true")
+        .set("auto.offset.reset", "earliest")
+        .set("allow.auto.create.topics", "false");
+    let consumer = BaseConsumer::from_config_and_context(&config, Quiet);
+    let failed = |error: KafkaError| explain(&options.kafka.label(), "reading the lease's topic", &error);
+    consumer.map(Arc::new).map_err(failed)
+}
+
 impl Tail {
     /// Begins to read, once the topic is there; returns when its end was reached and it is marked.
     pub(crate) async fn start(
@@ -118,16 +141,7 @@ impl Tail {
     ) -> Result<Self, StoreError> {
         let label = options.kafka.label();
         let failed = |error: KafkaError| explain(&label, "reading the lease's topic", &error);
-        let mut config = options.kafka.client();
-        config
-            // The client asks for a group's name; nothing joins it.
-            .set("group.id", &options.group)
-            .set("enable.auto.commit", "false")
-            .set("enable.partition.eof", "true")
-            .set("auto.offset.reset", "earliest")
-            .set("allow.auto.create.topics", "false");
-        let consumer = BaseConsumer::from_config_and_context(&config, Quiet).map_err(failed)?;
-        let consumer = Arc::new(consumer);
+        let consumer = reader(options)?;
         topic::ensure(&consumer, options).await?;
         assign(&consumer, &options.topic).map_err(failed)?;
         let shared =

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use tenure_core::contract::LeaseStore;
 use tenure_core::lease::{Grant, Renew};
 
 use crate::place::{Place, Player, lease};
@@ -112,4 +113,34 @@ async fn a_living_holder_keeps_the_lease_while_others_join() {
     drop(stop);
     assert!(keeping.await.unwrap() > 20);
     assert_eq!(holder.store.options().topic, place.options.topic);
+}
+
+/// A member that was given nothing and goes says so; else the group would wait for it until its session has ended.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_waits_no_more_keeps_nobody_waiting() {
+    let Some(mut place) = Place::real() else { return };
+    place.options.heartbeat = Duration::from_millis(300);
+    let name = lease("forgone");
+    let (ann, bob, cid) = (place.enter("ann"), place.enter("bob"), place.enter("cid"));
+    let grant = ann.takes(&name, TTL).await;
+    bob.finds_held(&name, TTL).await;
+    bob.store.forgo(&name).await.unwrap();
+    ann.store.forgo(&name).await.unwrap();
+    assert_eq!(ann.renews(&grant, 1).await, Renew::Extended, "whoever holds it is not touched by that");
+    cid.finds_held(&name, TTL).await;
+    let begun = Instant::now();
+    ann.releases(&grant).await;
+    assert!(cid.takes(&name, TTL).await.term > grant.term);
+    let session = place.options.session_timeout;
+    assert!(begun.elapsed() < session / 3, "{:?}, and a session lasts {session:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn brokers_that_are_not_there_are_an_error_of_connecting() {
+    let url = "kafka://us3r:c4nary@127.0.0.1:1/topic?tls=false&request-timeout=1s";
+    let options = tenure_kafka::KafkaLeaseOptions::from_url(url).unwrap();
+    let error = tenure_kafka::KafkaLeases::connect(options).await.unwrap_err();
+    assert!(error.is_transient(), "{error:?}");
+    let said = error.to_string();
+    assert!(said.contains("127.0.0.1:1") && !said.contains("c4nary"), "{said}");
 }

@@ -7,6 +7,7 @@ use tenure_core::StoreError;
 use tenure_core::contract::LeaseStore;
 use tenure_kubernetes::{KubernetesOptions, KubernetesStore};
 
+use crate::api::Fault;
 use crate::bed::{Bed, LONG, Player, lease};
 
 const TOKEN: &str = "c4nary-token";
@@ -66,11 +67,26 @@ async fn what_is_missing_is_named() {
 async fn a_cluster_that_cannot_be_reached_is_an_error_that_may_pass() {
     for server in ["http://127.0.0.1:1", "https://127.0.0.1:1"] {
         let store = open(&format!("kubernetes://a?server={server}")).await.expect("a store");
+        let error = store.reach().await.expect_err("nobody listens");
+        assert!(matches!(error, StoreError::Unreachable { .. }), "{error:?}");
+        assert!(error.to_string().contains("127.0.0.1:1"), "{error}");
         let before = Instant::now();
         let error = store.observe(&lease("relay")).await.expect_err("nobody listens");
         assert!(matches!(error, StoreError::Unreachable { .. }) && error.is_transient(), "{error:?}");
         assert!(before.elapsed() < Duration::from_secs(6));
     }
+}
+
+/// A role that is for some names alone forbids all others: the API is there all the same.
+#[tokio::test]
+async fn a_cluster_that_answers_is_reached_and_one_that_does_not_know_us_is_told_from_it() {
+    let bed = Bed::start().await;
+    let store = open(&format!("kubernetes://a?server={}", bed.api.url())).await.expect("a store");
+    store.reach().await.expect("not found is an answer");
+    bed.api.fault("get", [Fault::Fail(403), Fault::Fail(401)]);
+    store.reach().await.expect("not allowed is an answer");
+    let error = store.reach().await.expect_err("nobody knows us");
+    assert!(matches!(error, StoreError::Refused { .. }) && error.to_string().contains("401"), "{error}");
 }
 
 /// A store whose runtime has ended says so, and does not hang.

@@ -261,7 +261,7 @@ async fn a_watch_answers_at_once_or_with_its_patience() {
     bed.api.fault("watch", [Fault::Fail(500)]);
     assert!(watch(second.term, LONG).await.is_err(), "a watch that cannot be had is no hang");
     let deleting = tokio::spawn(watch(second.term, LONG));
-    served(&bed, "watch", 4).await;
+    served(&bed, "watch", 3).await;
     bed.api.delete(NAMESPACE, name.as_str());
     assert_eq!(deleting.await.expect("it ends").expect("an answer"), Watch::Fallen);
 }

@@ -1,6 +1,7 @@
 //! What stands behind a [`Lease`](super::Lease): one claim at a time, and the seat that it led to.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tenure_core::lease::{Acquire, Claim, Contender, Fence, Grant, LeaseName, LeaseSettings, Release};
 use tenure_core::time::Monotonic;
@@ -13,6 +14,9 @@ use super::{Acquired, waiter};
 use crate::error::LeaseError;
 use crate::stop::Stop;
 use crate::{heart, node};
+
+/// How long one who waits no more is held up by telling so. Kafka's groups need a heartbeat for it, of 3 s by default.
+const FORGO_MAX: Duration = Duration::from_secs(4);
 
 #[derive(Debug)]
 pub(super) struct Handle {
@@ -142,6 +146,17 @@ impl Handle {
 
     pub(super) async fn release(&self) -> Result<Release, LeaseError> {
         self.seat().leave().await
+    }
+
+    /// Gives up the place of one who waits, where the store keeps one. A store that is slow to answer is not waited for.
+    pub(super) async fn forgo(&self) {
+        match tokio::time::timeout(FORGO_MAX, self.leases.store.forgo(&self.name)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::debug!(lease = %self.name, %error, "the place of a waiter was not given up")
+            }
+            Err(_) => tracing::debug!(lease = %self.name, "the place of a waiter was not given up in time"),
+        }
     }
 
     /// Gives back a grant that nobody may act under, in the background.

@@ -78,6 +78,13 @@ impl Lease {
         in_task(async move { handle.release().await }).await
     }
 
+    /// Tells the store that nobody here goes on asking for the lease: for a process that ends after [`Lease::acquire`] has
+    /// found it held. Some stores keep a place for whoever asks, for a while. Changes nothing while it is held here, and
+    /// [`Lease::acquire_when_free`] does it by itself.
+    pub async fn forgo(&self) {
+        self.handle.forgo().await;
+    }
+
     /// Whether this process may believe that it holds the lease. Local and cheap; false in any doubt.
     pub fn check_alive(&self) -> bool {
         self.handle.seat().is_alive(self.handle.now())

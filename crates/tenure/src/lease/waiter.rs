@@ -30,8 +30,9 @@ pub(super) async fn wait(
     let mut hints = Hints::default();
     loop {
         if stop.is_stopped() {
-            if in_doubt {
-                handle.give_back_if_granted(claim);
+            match in_doubt {
+                true => handle.give_back_if_granted(claim),
+                false => handle.forgo().await,
             }
             return Ok(None);
         }

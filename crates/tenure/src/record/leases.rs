@@ -97,6 +97,10 @@ impl LeaseStore for RecordingLeases {
         self.inner.observe(name).await
     }
 
+    async fn forgo(&self, name: &LeaseName) -> Result<(), StoreError> {
+        self.inner.forgo(name).await
+    }
+
     fn presence(&self) -> Option<&dyn Presence> {
         self.inner.presence()
     }

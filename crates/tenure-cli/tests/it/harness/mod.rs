@@ -4,6 +4,8 @@ mod acts;
 mod cluster_node;
 mod mysql;
 mod pipe;
+#[cfg(any(feature = "etcd", feature = "kafka", feature = "kubernetes"))]
+mod place;
 mod process;
 mod proxy;
 mod receiver;
@@ -19,6 +21,8 @@ use std::time::{Duration, Instant};
 pub(crate) use acts::Acts;
 pub(crate) use cluster_node::{ClusterNode, assert_never_doubled, declare, micros_now, runs};
 pub(crate) use pipe::{fill, full_pipe};
+#[cfg(any(feature = "etcd", feature = "kafka", feature = "kubernetes"))]
+pub(crate) use place::{Place, at, tests_at};
 pub(crate) use process::{children, guard_of, is_running, signal, signal_group};
 pub(crate) use proxy::{Link, Proxy};
 pub(crate) use receiver::{Answer, Receiver};

@@ -74,6 +74,12 @@ impl Store {
         Some(Self { kind, url, prefix, directory })
     }
 
+    /// A file of its own.
+    #[cfg(any(feature = "etcd", feature = "kafka", feature = "kubernetes"))]
+    pub(crate) fn sqlite_file() -> Self {
+        Self::new(Kind::Sqlite).expect("a file is to be had always")
+    }
+
     /// Tables with a prefix of their own on the Postgres at `url`.
     pub(crate) fn at(url: &str) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
