@@ -28,7 +28,7 @@ use tenure_core::StoreError;
 use tenure_core::contract::Sink;
 use tenure_core::outbox::cloudevents::EventSource;
 use tenure_core::outbox::{Message, Verdict};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use self::answer::{Meaning, meaning};
 use self::batch::{Batch, Report};
@@ -122,7 +122,8 @@ impl KafkaSink {
         Ok(Self { topic, source, timeout: DEFAULT_TIMEOUT, name, many, alone })
     }
 
-    /// With another limit on how long reports may take; let it be less than the relay's deadline.
+    /// With another limit on how long reports may take. Let it be less than half of the relay's deadline: when a request is
+    /// refused, one more may take as long.
     #[must_use]
     pub fn with_timeout(mut self, limit: Duration) -> Self {
         self.timeout = limit.clamp(Duration::from_millis(10), Duration::from_secs(3600));
@@ -211,12 +212,18 @@ impl KafkaSink {
         Verdict::transient(format!("{}: {what}{trouble}", self.name))
     }
 
-    /// Produces messages of one source in requests of their own, each when the one before it is written.
-    async fn produce_alone(&self, messages: Vec<(usize, &Message)>) -> Vec<(usize, Verdict)> {
+    /// Produces messages of one source in requests of their own, each when the one before it is written; none is begun when
+    /// the batch, which began then, has used its time up.
+    async fn produce_alone(&self, messages: Vec<(usize, &Message)>, began: Instant) -> Vec<(usize, Verdict)> {
         let mut verdicts = Vec::with_capacity(messages.len());
         let mut stopped = false;
         for (at, message) in messages {
-            let verdict = if stopped { Verdict::Withheld } else { self.deliver_alone(message).await };
+            // Past the relay's deadline all of it would count as failed, also what was written. The first one is tried in any
+            // case, or a slow broker would see to it that none ever is.
+            let verdict = match stopped || !verdicts.is_empty() && began.elapsed() > self.timeout {
+                true => Verdict::Withheld,
+                false => self.deliver_alone(message).await,
+            };
             stopped |= verdict != Verdict::Accepted;
             verdicts.push((at, verdict));
         }
@@ -278,6 +285,7 @@ impl Sink for KafkaSink {
     }
 
     async fn deliver_batch(&self, messages: &[Message]) -> Vec<Verdict> {
+        let began = Instant::now();
         let all: Vec<&Message> = messages.iter().collect();
         let judged = match self.produce(&self.many, &all).await {
             Ok(produced) => self.judge(messages, produced),
@@ -317,7 +325,7 @@ impl Sink for KafkaSink {
                  if that happens often, lower property.batch.size below the topic's max.message.bytes"
             );
             for (at, verdict) in
-                join_all(lanes.into_iter().map(|lane| self.produce_alone(lane))).await.concat()
+                join_all(lanes.into_iter().map(|lane| self.produce_alone(lane, began))).await.concat()
             {
                 verdicts[at] = verdict;
             }

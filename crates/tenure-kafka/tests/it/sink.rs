@@ -334,6 +334,25 @@ async fn what_another_batch_took_out_of_the_producer_costs_no_attempt() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_slow_broker_does_not_make_a_batch_long_when_each_goes_alone() {
+    use RDKafkaRespErr::RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE as TOO_LARGE;
+    const COUNT: usize = 60;
+    let mock = mock(1, "t", 1);
+    let limit = Duration::from_secs(3);
+    let sink = sink(&mock.bootstrap_servers(), "t", limit);
+    assert_eq!(sink.deliver(&message(Some("a"), "0")).await, Verdict::Accepted);
+    mock.broker_round_trip_time(1, Duration::from_millis(150)).unwrap();
+    mock.request_errors(RDKafkaApiKey::Produce, &[TOO_LARGE]);
+    let batch: Vec<_> = (0..COUNT).map(|number| message(Some("a"), &number.to_string())).collect();
+    let began = Instant::now();
+    let verdicts = sink.deliver_batch(&batch).await;
+    assert!(began.elapsed() < limit * 2 + Duration::from_secs(2), "{:?}", began.elapsed());
+    let accepted = verdicts.iter().take_while(|verdict| **verdict == Verdict::Accepted).count();
+    assert!((1..COUNT).contains(&accepted), "{accepted} of {COUNT} were accepted");
+    assert!(verdicts[accepted..].iter().all(|verdict| *verdict == Verdict::Withheld), "{verdicts:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn while_the_brokers_are_down_the_first_of_each_source_fails_and_says_why() {
     let mock = mock(1, "t", 1);
     let brokers = mock.bootstrap_servers();
