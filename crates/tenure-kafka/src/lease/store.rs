@@ -396,14 +396,10 @@ impl LeaseStore for KafkaLeases {
 
     async fn release(&self, grant: &Grant) -> Result<Release, StoreError> {
         let Some(member) = self.0.present(&grant.name) else { return Ok(Release::NotHeld) };
-        let held = {
-            let state = member.seat.lock();
-            match state.holding.as_ref().filter(|holding| holding.is(grant)) {
-                None => return Ok(Release::NotHeld),
-                Some(holding) => holding.over.is_none(),
-            }
+        let Some(how) = member.seat.lock().give_back(grant, clock::now()) else {
+            return Ok(Release::NotHeld);
         };
-        member.seat.leave(Leave::Released);
+        member.seat.leave(how);
         self.0.left(&member).await?;
         let farewell = member.seat.lock().farewell.take();
         if let Some(farewell) = farewell {
@@ -412,7 +408,7 @@ impl LeaseStore for KafkaLeases {
                 tracing::debug!(lease = %grant.name, %error, "the topic is not told of a release");
             }
         }
-        Ok(if held { Release::Released } else { Release::NotHeld })
+        Ok(if how == Leave::Released { Release::Released } else { Release::NotHeld })
     }
 
     async fn observe(&self, name: &LeaseName) -> Result<Option<LeaseRecord>, StoreError> {
