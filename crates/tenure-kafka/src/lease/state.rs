@@ -183,6 +183,14 @@ impl State {
         Some(if held { Leave::Released } else { Leave::Expired })
     }
 
+    /// The topic is gone: leaves, so that another member begins on the next one. One that holds stays as long as it does.
+    pub(crate) fn strand(&mut self) -> bool {
+        if self.holding.is_none() {
+            self.leave.get_or_insert(Leave::Unwanted);
+        }
+        self.leave.is_some()
+    }
+
     /// Whether, and why, it is time to leave.
     pub(crate) fn time_to_leave(&mut self, now: Monotonic) -> Option<Leave> {
         if self.leave.is_none() {
@@ -315,6 +323,17 @@ mod tests {
         let mut lost = holding();
         lost.taken(true);
         assert_eq!(lost.give_back(&grant(), at(1)), Some(Leave::Expired));
+    }
+
+    #[test]
+    fn without_a_topic_who_waits_leaves_and_who_holds_stays() {
+        let mut waits = State::new(at(10_000));
+        waits.waiting = 1;
+        assert!(waits.strand());
+        assert_eq!(waits.time_to_leave(at(0)), Some(Leave::Unwanted));
+        let mut holds = holding();
+        assert!(!holds.strand());
+        assert_eq!(holds.time_to_leave(at(0)), None);
     }
 
     #[test]
