@@ -86,6 +86,6 @@ pub(crate) fn loss(view: &View, grant: &Grant) -> Loss {
     match seen.sign.what {
         _ if other => Loss::Taken { term: seen.term, by: seen.sign.node.clone() },
         What::Released => Loss::Released,
-        What::Claim | What::Renewed | What::Expired => Loss::Expired,
+        What::Claim | What::Renewed | What::Expired | What::Void => Loss::Expired,
     }
 }

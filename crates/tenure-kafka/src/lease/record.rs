@@ -52,6 +52,8 @@ pub(crate) enum What {
     Released,
     /// The holder of the term did not renew it, and left the group.
     Expired,
+    /// The claim of the term was not proven: nobody ever held it, and another may hold an earlier one.
+    Void,
 }
 
 impl What {

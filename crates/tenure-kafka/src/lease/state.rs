@@ -179,6 +179,23 @@ impl State {
         true
     }
 
+    /// As what the member leaves when this grant is given back; `None` if it is not the one that is held.
+    ///
+    /// A process that was stopped wakes up with its grant, and gives back what may be another's by now.
+    pub(crate) fn give_back(&self, grant: &Grant, now: Monotonic) -> Option<Leave> {
+        let holding = self.holding.as_ref().filter(|holding| holding.is(grant))?;
+        let held = holding.over.is_none() && now < holding.expires;
+        Some(if held { Leave::Released } else { Leave::Expired })
+    }
+
+    /// The topic is gone: leaves, so that another member begins on the next one. One that holds stays as long as it does.
+    pub(crate) fn strand(&mut self) -> bool {
+        if self.holding.is_none() {
+            self.leave.get_or_insert(Leave::Unwanted);
+        }
+        self.leave.is_some()
+    }
+
     /// Whether, and why, it is time to leave.
     pub(crate) fn time_to_leave(&mut self, now: Monotonic) -> Option<Leave> {
         if self.leave.is_none() {
@@ -299,6 +316,29 @@ mod tests {
         assert_eq!(idle.time_to_leave(at(100)), None, "someone waits");
         idle.waiting = 0;
         assert_eq!(idle.time_to_leave(at(100)), Some(Leave::Unwanted));
+    }
+
+    #[test]
+    fn what_is_given_back_when_its_time_is_over_was_not_held() {
+        let state = holding();
+        assert_eq!(state.give_back(&grant(), at(5999)), Some(Leave::Released));
+        assert_eq!(state.give_back(&grant(), at(6000)), Some(Leave::Expired));
+        let other = Grant { claim: Unique::from_u128(9), ..grant() };
+        assert_eq!(state.give_back(&other, at(1)), None);
+        let mut lost = holding();
+        lost.taken(true);
+        assert_eq!(lost.give_back(&grant(), at(1)), Some(Leave::Expired));
+    }
+
+    #[test]
+    fn without_a_topic_who_waits_leaves_and_who_holds_stays() {
+        let mut waits = State::new(at(10_000));
+        waits.waiting = 1;
+        assert!(waits.strand());
+        assert_eq!(waits.time_to_leave(at(0)), Some(Leave::Unwanted));
+        let mut holds = holding();
+        assert!(!holds.strand());
+        assert_eq!(holds.time_to_leave(at(0)), None);
     }
 
     #[test]

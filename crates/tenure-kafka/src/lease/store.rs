@@ -103,10 +103,10 @@ impl Inner {
         self.producer.get_or_try_init(open).await.map(|producer| producer.0.clone())
     }
 
-    /// The reader of the topic, started if there is none.
+    /// The reader of the topic; started if there is none, and anew when the topic has to be made again.
     pub(crate) async fn tail(&self) -> Result<Arc<Tail>, StoreError> {
         let mut tail = self.tail.lock().await;
-        if let Some(tail) = tail.upgrade() {
+        if let Some(tail) = tail.upgrade().filter(|tail| tail.is_sound()) {
             return Ok(tail);
         }
         let started = Arc::new(Tail::start(&self.options, &self.producer().await?).await?);
@@ -132,9 +132,12 @@ impl Inner {
                 state.wanted = state.wanted.max(wanted);
                 state.leave.is_some()
             };
-            if !leaving {
+            // A member that waits would wait for ever: its group has no partition to give any more.
+            let stranded = !member.tail.is_sound() && member.seat.lock().strand();
+            if !leaving && !stranded {
                 return Ok(member);
             }
+            member.seat.notify();
             self.left(&member).await?;
         }
         let (tail, producer) = (self.tail().await?, self.producer().await?);
@@ -208,9 +211,16 @@ impl Inner {
             Some(grant) => (grant, None),
             None => self.write_claim(member, claim).await?,
         };
-        let begun = self.prove(member).await?;
+        let proof = self.prove(member).await;
+        let kept = member.seat.lock().assigned() == Some(assignment);
+        if epoch.is_some() && !(proof.is_ok() && kept) {
+            // Whoever was put out of the group has claimed what another holds: that one must not stay hidden behind it.
+            let sign = Sign::of(&grant, What::Void, claim.kind.as_deref(), self.options.session_timeout);
+            self.tell(&claim.name, &sign).await;
+        }
+        let begun = proof?;
         let mut state = member.seat.lock();
-        if state.assigned() != Some(assignment) {
+        if !kept || state.assigned() != Some(assignment) {
             drop(state);
             return held();
         }
@@ -351,7 +361,9 @@ impl Inner {
                 }
             };
             if extended {
-                self.tell(grant, kind.as_deref(), renewal.number).await;
+                let mut sign = Sign::of(grant, What::Renewed, kind.as_deref(), self.options.session_timeout);
+                sign.renewals = renewal.number;
+                self.tell(&grant.name, &sign).await;
                 return Ok(Renew::Extended);
             }
             if clock::now() >= until {
@@ -362,17 +374,15 @@ impl Inner {
         }
     }
 
-    /// Lets the topic know of a renewal; for those who look, not for safety.
-    async fn tell(&self, grant: &Grant, kind: Option<&str>, number: u64) {
-        let mut sign = Sign::of(grant, What::Renewed, kind, self.options.session_timeout);
-        sign.renewals = number;
+    /// Lets the topic know; for those who look, not for safety.
+    async fn tell(&self, lease: &LeaseName, sign: &Sign) {
         let Ok(producer) = self.producer().await else { return };
-        match publish::say(&producer, &self.options, &grant.name, &sign) {
+        match publish::say(&producer, &self.options, lease, sign) {
             Ok(sending) => {
                 // The record goes on its way by itself; only the wait for it has an end.
                 let _ = tokio::time::timeout(TELL_MAX, sending).await;
             }
-            Err(error) => tracing::debug!(lease = %grant.name, %error, "the topic is not told of a renewal"),
+            Err(error) => tracing::debug!(%lease, what = ?sign.what, %error, "the topic is not told"),
         }
     }
 }
@@ -404,14 +414,10 @@ impl LeaseStore for KafkaLeases {
 
     async fn release(&self, grant: &Grant) -> Result<Release, StoreError> {
         let Some(member) = self.0.present(&grant.name) else { return Ok(Release::NotHeld) };
-        let held = {
-            let state = member.seat.lock();
-            match state.holding.as_ref().filter(|holding| holding.is(grant)) {
-                None => return Ok(Release::NotHeld),
-                Some(holding) => holding.over.is_none(),
-            }
+        let Some(how) = member.seat.lock().give_back(grant, clock::now()) else {
+            return Ok(Release::NotHeld);
         };
-        member.seat.leave(Leave::Released);
+        member.seat.leave(how);
         self.0.left(&member).await?;
         let farewell = member.seat.lock().farewell.take();
         if let Some(farewell) = farewell {
@@ -420,7 +426,7 @@ impl LeaseStore for KafkaLeases {
                 tracing::debug!(lease = %grant.name, %error, "the topic is not told of a release");
             }
         }
-        Ok(if held { Release::Released } else { Release::NotHeld })
+        Ok(if how == Leave::Released { Release::Released } else { Release::NotHeld })
     }
 
     async fn observe(&self, name: &LeaseName) -> Result<Option<LeaseRecord>, StoreError> {

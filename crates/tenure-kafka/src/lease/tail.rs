@@ -84,8 +84,8 @@ impl View {
         let number =
             if sign.what == What::Claim { Some(term_of(offset)) } else { sign.term.and_then(Term::new) };
         let Some(term) = number else { return };
-        // A former holder's late word changes nothing.
-        if self.leases.get(&lease).is_none_or(|seen| term >= seen.term) {
+        // A former holder's late word changes nothing; but behind a claim that came to nothing it is the holder's own.
+        if self.leases.get(&lease).is_none_or(|seen| term >= seen.term || seen.sign.what == What::Void) {
             self.leases.insert(lease, Seen { term, sign, offset, at, read: clock::now() });
         }
     }
@@ -108,6 +108,8 @@ pub(crate) struct Tail {
 struct Shared {
     view: watch::Sender<View>,
     stop: AtomicBool,
+    /// Somebody who asked was told that there is no such topic.
+    gone: AtomicBool,
 }
 
 /// Sees to it that the brokers answer and the topic is there; reads nothing yet.
@@ -144,8 +146,11 @@ impl Tail {
         let consumer = reader(options)?;
         topic::ensure(&consumer, options).await?;
         assign(&consumer, &options.topic).map_err(failed)?;
-        let shared =
-            Arc::new(Shared { view: watch::Sender::new(View::default()), stop: AtomicBool::new(false) });
+        let shared = Arc::new(Shared {
+            view: watch::Sender::new(View::default()),
+            stop: AtomicBool::new(false),
+            gone: AtomicBool::new(false),
+        });
         let tail = Self { shared: Arc::clone(&shared), asker: producer.clone(), options: options.clone() };
         let (topic, name) = (options.topic.clone(), "tenure-kafka-tail".to_owned());
         let reading = thread::Builder::new().name(name).spawn(move || read(&consumer, &topic, &shared));
@@ -159,6 +164,11 @@ impl Tail {
             tail.wait("its mark", |view| view.epoch.is_some()).await?;
         }
         Ok(tail)
+    }
+
+    /// Whether the topic is there and marked, as far as is known. When it was deleted only a new reader makes it again.
+    pub(crate) fn is_sound(&self) -> bool {
+        !self.shared.gone.load(Ordering::Acquire) && self.view().epoch.is_some()
     }
 
     /// What is known now. The reader waits as long as this is held.
@@ -182,7 +192,12 @@ impl Tail {
             Ok(Ok((first, end))) => {
                 self.wait("its end", move |view| view.next >= end || view.whole && first == end).await
             }
-            Ok(Err(error)) => Err(explain(&label, "looking for the end of the lease's topic", &error)),
+            Ok(Err(error)) => {
+                if error.rdkafka_error_code().is_some_and(is_gone) {
+                    self.shared.gone.store(true, Ordering::Release);
+                }
+                Err(explain(&label, "looking for the end of the lease's topic", &error))
+            }
             Err(_) => Err(topic::stopping(&label)),
         }
     }
@@ -224,6 +239,17 @@ fn assign(consumer: &BaseConsumer<Quiet>, topic: &str) -> Result<(), KafkaError>
     consumer.assign(&all)
 }
 
+/// Whether the brokers know no such topic.
+fn is_gone(code: RDKafkaErrorCode) -> bool {
+    matches!(
+        code,
+        RDKafkaErrorCode::UnknownTopicOrPartition
+            | RDKafkaErrorCode::UnknownTopic
+            | RDKafkaErrorCode::UnknownPartition
+            | RDKafkaErrorCode::UnknownTopicId
+    )
+}
+
 /// Reads until told to stop.
 fn read(consumer: &BaseConsumer<Quiet>, topic: &str, shared: &Shared) {
     while !shared.stop.load(Ordering::Acquire) {
@@ -232,12 +258,7 @@ fn read(consumer: &BaseConsumer<Quiet>, topic: &str, shared: &Shared) {
             Some(Ok(message)) => shared.view.send_modify(|view| view.take(&message)),
             Some(Err(KafkaError::PartitionEOF(_))) => shared.view.send_modify(|view| view.whole = true),
             Some(Err(error)) => match error.rdkafka_error_code() {
-                Some(
-                    RDKafkaErrorCode::UnknownTopicOrPartition
-                    | RDKafkaErrorCode::UnknownTopic
-                    | RDKafkaErrorCode::UnknownPartition
-                    | RDKafkaErrorCode::UnknownTopicId,
-                ) => {
+                Some(code) if is_gone(code) => {
                     // It was deleted. Whatever comes under this name is read from its beginning.
                     tracing::warn!(topic, "the lease's topic is gone");
                     shared.view.send_modify(|view| *view = View::default());
@@ -267,3 +288,49 @@ impl ClientContext for Quiet {
 }
 
 impl ConsumerContext for Quiet {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tenure_core::id::{NodeName, Unique};
+
+    fn sign(what: What, term: Option<u64>, node: &str) -> Sign {
+        Sign {
+            what,
+            term,
+            node: NodeName::new(node).unwrap(),
+            incarnation: Unique::from_u128(1),
+            machine: String::new(),
+            pid: 1,
+            claim: Unique::from_u128(2),
+            kind: None,
+            ttl_ms: 1000,
+            session_ms: 1000,
+            acquired_at: None,
+            renewed_at: None,
+            renewals: 0,
+        }
+    }
+
+    #[test]
+    fn a_claim_that_came_to_nothing_does_not_hide_the_holder() {
+        let lease = LeaseName::new("l").unwrap();
+        let mut view = View::default();
+        let mut next = 0;
+        let mut word = |sign: Sign| {
+            view.note(lease.clone(), sign, next, StoreTime::from_micros(0));
+            next += 1;
+            let seen = &view.leases[&lease];
+            (seen.term.get(), seen.sign.what.is_held())
+        };
+        assert_eq!(word(sign(What::Claim, None, "ann")), (1, true));
+        assert_eq!(word(sign(What::Renewed, Some(1), "ann")), (1, true));
+        assert_eq!(word(sign(What::Claim, None, "put-out")), (3, true));
+        assert_eq!(word(sign(What::Renewed, Some(1), "ann")), (3, true), "who knows which of them holds");
+        assert_eq!(word(sign(What::Void, Some(3), "put-out")), (3, false));
+        assert_eq!(word(sign(What::Renewed, Some(1), "ann")), (1, true), "the holder shows again");
+        assert_eq!(word(sign(What::Claim, None, "bob")), (7, true));
+        assert_eq!(word(sign(What::Renewed, Some(1), "ann")), (7, true), "a late word");
+        assert_eq!(word(sign(What::Void, Some(3), "put-out")), (7, true), "a late word");
+    }
+}

@@ -28,7 +28,7 @@ use tenure_core::StoreError;
 use tenure_core::contract::Sink;
 use tenure_core::outbox::cloudevents::EventSource;
 use tenure_core::outbox::{Message, Verdict};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use self::answer::{Meaning, meaning};
 use self::batch::{Batch, Report};
@@ -65,7 +65,7 @@ const PURGE_PATIENCE: Duration = Duration::from_secs(2);
 /// |---|---|
 /// | written by all replicas that are in sync | accepted |
 /// | too large, or invalid, and alone in its request | rejected: the message is dead at once |
-/// | never sent, because another record ended the producer | withheld: it is delivered again, and no attempt is burnt |
+/// | never sent, because another record ended the producer, or another batch had no report in time | withheld: it is delivered again, and no attempt is burnt |
 /// | anything else, or none in time | transient, with what to do |
 ///
 /// The producer is idempotent and waits for all replicas in sync. After a message that was not accepted, none of its source is
@@ -122,7 +122,8 @@ impl KafkaSink {
         Ok(Self { topic, source, timeout: DEFAULT_TIMEOUT, name, many, alone })
     }
 
-    /// With another limit on how long reports may take; let it be less than the relay's deadline.
+    /// With another limit on how long reports may take. Let it be less than half of the relay's deadline: when a request is
+    /// refused, one more may take as long.
     #[must_use]
     pub fn with_timeout(mut self, limit: Duration) -> Self {
         self.timeout = limit.clamp(Duration::from_millis(10), Duration::from_secs(3600));
@@ -153,16 +154,17 @@ impl KafkaSink {
             }
         }
         batch.close();
-        if timeout(self.timeout, batch.done()).await.is_err() {
+        let late = timeout(self.timeout, batch.done()).await.is_err();
+        if late {
             producer.give_up();
             let _ = timeout(PURGE_PATIENCE, batch.done()).await;
         }
-        Ok(Produced { reports: batch.reports(), poison, producer })
+        Ok(Produced { reports: batch.reports(), poison, producer, late })
     }
 
     /// The verdicts on messages that shared requests. `None` is for one that is to be produced alone.
     fn judge(&self, messages: &[Message], produced: Produced) -> Vec<Option<Verdict>> {
-        let Produced { reports, mut poison, producer } = produced;
+        let Produced { reports, mut poison, producer, late } = produced;
         let mut stopped: HashSet<&str> = HashSet::new();
         let mut verdicts = Vec::with_capacity(messages.len());
         for (at, (message, report)) in messages.iter().zip(reports).enumerate() {
@@ -174,7 +176,7 @@ impl KafkaSink {
             let verdict = match (poison.remove(&at), report) {
                 (Some(reason), _) => Some(Verdict::Poison { reason }),
                 (None, Some(Ok(()))) => Some(Verdict::Accepted),
-                (None, report) => self.failed(report, &producer),
+                (None, report) => self.failed(report, &producer, late),
             };
             if let (Some(source), true) = (source, verdict != Some(Verdict::Accepted)) {
                 stopped.insert(source);
@@ -184,15 +186,20 @@ impl KafkaSink {
         verdicts
     }
 
-    /// The verdict on one that was not written; `None` if it is not known whether it was the one that was refused.
-    fn failed(&self, report: Option<Report>, producer: &Producer) -> Option<Verdict> {
-        let late = || self.transient(format!("no report within {:?}", self.timeout), producer);
+    /// The verdict on one that was not written; `None` if it is not known whether it was the one that was refused. `late` if
+    /// its own batch had no report in time.
+    fn failed(&self, report: Option<Report>, producer: &Producer, late: bool) -> Option<Verdict> {
+        let no_report = || self.transient(format!("no report within {:?}", self.timeout), producer);
         match report {
             Some(Ok(())) => Some(Verdict::Accepted),
-            None => Some(late()),
-            Some(Err(Code::PurgeQueue | Code::PurgeInflight)) if producer.was_given_up() => Some(late()),
+            None => Some(no_report()),
+            Some(Err(Code::PurgeQueue | Code::PurgeInflight)) if late => Some(no_report()),
             Some(Err(code)) => match meaning(code) {
-                Meaning::Unsent => Some(Verdict::Withheld),
+                // With no record at fault none would ever be tried, and none would say why.
+                Meaning::Unsent => Some(match producer.ended_by_itself() {
+                    Some(why) => self.transient(why, producer),
+                    None => Verdict::Withheld,
+                }),
                 Meaning::Refused => None,
                 Meaning::MayPass(what) => Some(self.transient(format!("{code}; {what}"), producer)),
             },
@@ -205,12 +212,18 @@ impl KafkaSink {
         Verdict::transient(format!("{}: {what}{trouble}", self.name))
     }
 
-    /// Produces messages of one source in requests of their own, each when the one before it is written.
-    async fn produce_alone(&self, messages: Vec<(usize, &Message)>) -> Vec<(usize, Verdict)> {
+    /// Produces messages of one source in requests of their own, each when the one before it is written; none is begun when
+    /// the batch, which began then, has used its time up.
+    async fn produce_alone(&self, messages: Vec<(usize, &Message)>, began: Instant) -> Vec<(usize, Verdict)> {
         let mut verdicts = Vec::with_capacity(messages.len());
         let mut stopped = false;
         for (at, message) in messages {
-            let verdict = if stopped { Verdict::Withheld } else { self.deliver_alone(message).await };
+            // Past the relay's deadline all of it would count as failed, also what was written. The first one is tried in any
+            // case, or a slow broker would see to it that none ever is.
+            let verdict = match stopped || !verdicts.is_empty() && began.elapsed() > self.timeout {
+                true => Verdict::Withheld,
+                false => self.deliver_alone(message).await,
+            };
             stopped |= verdict != Verdict::Accepted;
             verdicts.push((at, verdict));
         }
@@ -222,7 +235,7 @@ impl KafkaSink {
             Ok(produced) => produced,
             Err(reason) => return Verdict::transient(format!("{}: {reason}", self.name)),
         };
-        let Produced { mut reports, mut poison, producer } = produced;
+        let Produced { mut reports, mut poison, producer, late } = produced;
         if let Some(reason) = poison.remove(&0) {
             return Verdict::Poison { reason };
         }
@@ -231,7 +244,7 @@ impl KafkaSink {
             Some(Err(code)) => Verdict::Rejected { reason: format!("{}: {code}", self.name) },
             _ => Verdict::Withheld,
         };
-        self.failed(report, &producer).unwrap_or_else(refused)
+        self.failed(report, &producer, late).unwrap_or_else(refused)
     }
 }
 
@@ -242,6 +255,8 @@ struct Produced {
     /// Those that can be no record, and why.
     poison: HashMap<usize, String>,
     producer: Arc<Producer>,
+    /// Whether reports did not come in time, so that all was taken out of the producer.
+    late: bool,
 }
 
 impl fmt::Debug for KafkaSink {
@@ -270,6 +285,7 @@ impl Sink for KafkaSink {
     }
 
     async fn deliver_batch(&self, messages: &[Message]) -> Vec<Verdict> {
+        let began = Instant::now();
         let all: Vec<&Message> = messages.iter().collect();
         let judged = match self.produce(&self.many, &all).await {
             Ok(produced) => self.judge(messages, produced),
@@ -309,7 +325,7 @@ impl Sink for KafkaSink {
                  if that happens often, lower property.batch.size below the topic's max.message.bytes"
             );
             for (at, verdict) in
-                join_all(lanes.into_iter().map(|lane| self.produce_alone(lane))).await.concat()
+                join_all(lanes.into_iter().map(|lane| self.produce_alone(lane, began))).await.concat()
             {
                 verdicts[at] = verdict;
             }

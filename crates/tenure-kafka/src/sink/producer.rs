@@ -27,6 +27,7 @@ use rdkafka::producer::{
 };
 use rdkafka::types::RDKafkaErrorCode;
 
+use super::answer::{Meaning, meaning};
 use super::batch::{Batch, Ticket};
 use super::record::Record;
 use crate::options::KafkaOptions;
@@ -92,18 +93,18 @@ pub(super) struct Producer {
     retired: AtomicBool,
     /// All was taken out of it because no report came in time.
     given_up: AtomicBool,
-    trouble: Arc<Trouble>,
+    heard: Arc<Heard>,
 }
 
 impl Producer {
     pub(super) fn new(config: &ClientConfig) -> KafkaResult<Self> {
-        let trouble = Arc::new(Trouble::default());
-        let inner = ThreadedProducer::from_config_and_context(config, Reports { trouble: trouble.clone() })?;
+        let heard = Arc::new(Heard::default());
+        let inner = ThreadedProducer::from_config_and_context(config, Reports { heard: heard.clone() })?;
         Ok(Self {
             inner: Some(inner),
             retired: AtomicBool::new(false),
             given_up: AtomicBool::new(false),
-            trouble,
+            heard,
         })
     }
 
@@ -137,8 +138,17 @@ impl Producer {
         }
     }
 
-    pub(super) fn was_given_up(&self) -> bool {
-        self.given_up.load(Ordering::Relaxed)
+    /// Why it is over, and what to do, if neither we nor a record ended it: the cluster will not have it.
+    pub(super) fn ended_by_itself(&self) -> Option<String> {
+        if self.given_up.load(Ordering::Relaxed) || self.heard.fault.load(Ordering::Relaxed) {
+            return None;
+        }
+        let (code, text) = self.inner.as_ref()?.client().fatal_error()?;
+        let what = match meaning(code) {
+            Meaning::MayPass(what) => what,
+            Meaning::Unsent | Meaning::Refused => "it is tried again with another producer",
+        };
+        Some(format!("the producer has failed for good: {code}: {}; {what}", plain(&text)))
     }
 
     /// Whether another one is to be made: it was given up, or has failed for good.
@@ -152,7 +162,7 @@ impl Producer {
 
     /// What the client last complained of.
     pub(super) fn trouble(&self) -> Option<String> {
-        self.trouble.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.heard.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -165,12 +175,18 @@ impl Drop for Producer {
     }
 }
 
+/// What was heard from the client.
 #[derive(Default)]
-struct Trouble(Mutex<Option<String>>);
+struct Heard {
+    /// What it last complained of.
+    trouble: Mutex<Option<String>>,
+    /// Whether a record of its own failed; one that is told of another's end did not.
+    fault: AtomicBool,
+}
 
 /// Hears from the client.
 struct Reports {
-    trouble: Arc<Trouble>,
+    heard: Arc<Heard>,
 }
 
 impl ClientContext for Reports {
@@ -180,9 +196,7 @@ impl ClientContext for Reports {
 
     fn error(&self, error: KafkaError, reason: &str) {
         tracing::debug!(%error, "{reason}");
-        let plain = reason.chars().map(|c| if c.is_control() { ' ' } else { c });
-        let text = plain.take(TROUBLE_MAX_CHARS).collect();
-        *self.trouble.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+        *self.heard.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(plain(reason));
     }
 }
 
@@ -194,8 +208,16 @@ impl ProducerContext for Reports {
             Ok(_) => Ok(()),
             Err((error, _)) => Err(code(error)),
         };
+        if report.is_err_and(|code| meaning(code) != Meaning::Unsent) {
+            self.heard.fault.store(true, Ordering::Relaxed);
+        }
         ticket.batch.report(ticket.at, report);
     }
+}
+
+/// What the client says, on one line and not for ever.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(TROUBLE_MAX_CHARS).collect()
 }
 
 fn code(error: &KafkaError) -> RDKafkaErrorCode {

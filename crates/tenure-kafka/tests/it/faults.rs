@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
 use tenure_core::contract::LeaseStore;
-use tenure_core::lease::{Renew, Renewal};
+use tenure_core::lease::{Acquire, Renew, Renewal};
 
 use crate::place::{Place, lease};
 
@@ -32,6 +32,20 @@ async fn s22_a_member_that_the_coordinator_does_not_know_has_lost_its_lease() {
     }
     assert!(matches!(answer, Renew::Lost(_)), "{answer:?}");
     assert!(matches!(ann.renews(&grant, 30).await, Renew::Lost(_)), "for good");
+}
+
+/// A member that was put out before it could prove its claim takes it back: it would hide who holds the lease.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_claim_that_is_not_proven_is_taken_back() {
+    let place = Place::mock();
+    let (ann, bob) = (place.enter("ann"), place.enter("bob"));
+    let name = lease("unproven");
+    let unknown = [RDKafkaRespErr::RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID];
+    place.mock.as_ref().unwrap().request_errors(RDKafkaApiKey::OffsetCommit, &unknown);
+    let answer = ann.store.try_acquire(&ann.claim(&name, TTL)).await;
+    assert!(!matches!(answer, Ok(Acquire::Granted(_))), "{answer:?}");
+    let seen = bob.store.observe(&name).await.unwrap().unwrap();
+    assert!(seen.released_at.is_some(), "{seen:?}");
 }
 
 /// A commit that is refused because the group settles costs nothing while an earlier one covers the renewal.

@@ -297,6 +297,61 @@ async fn a_producer_that_has_failed_for_good_is_replaced() {
     assert_eq!(firsts(&by_source(&stored(&brokers, "t"))["a"]), [0, 1]);
 }
 
+/// A batch of which none was ever tried would be delivered again at once, and for ever, and nobody would know why.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_producer_that_the_cluster_will_not_have_fails_the_first_of_each_source_and_says_why() {
+    use RDKafkaRespErr::RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED as FORBIDDEN;
+    let mock = mock(1, "t", 1);
+    let sink = sink(&mock.bootstrap_servers(), "t", Duration::from_secs(30));
+    mock.request_errors(RDKafkaApiKey::InitProducerId, &[FORBIDDEN]);
+    let batch = [message(Some("a"), "1"), message(Some("a"), "2"), message(None, "3"), message(None, "4")];
+    let verdicts = sink.deliver_batch(&batch).await;
+    for at in [0, 2, 3] {
+        assert!(matches!(&verdicts[at], Verdict::Transient { .. }), "{verdicts:?}");
+        let reason = reason(&verdicts[at]);
+        assert!(reason.contains("let this user write") && reason.contains("uthorization"), "{reason}");
+    }
+    assert_eq!(verdicts[1], Verdict::Withheld);
+    assert_eq!(sink.deliver(&message(Some("a"), "1")).await, Verdict::Accepted, "by another producer");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_another_batch_took_out_of_the_producer_costs_no_attempt() {
+    let mock = mock(1, "t", 1);
+    let brokers = mock.bootstrap_servers();
+    let sink = sink(&brokers, "t", Duration::from_millis(1500));
+    assert_eq!(sink.deliver(&message(Some("a"), "0")).await, Verdict::Accepted);
+    mock.broker_down(1).unwrap();
+    let (first, second) = (message(Some("a"), "1"), message(Some("b"), "0"));
+    let later = async {
+        // passes time: the first batch is late before the second is
+        tokio::time::sleep(Duration::from_millis(700)).await;
+        sink.deliver(&second).await
+    };
+    let (first, second) = tokio::join!(sink.deliver(&first), later);
+    assert!(reason(&first).contains("no report within 1.5s"), "{first:?}");
+    assert_eq!(second, Verdict::Withheld);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_broker_does_not_make_a_batch_long_when_each_goes_alone() {
+    use RDKafkaRespErr::RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE as TOO_LARGE;
+    const COUNT: usize = 60;
+    let mock = mock(1, "t", 1);
+    let limit = Duration::from_secs(3);
+    let sink = sink(&mock.bootstrap_servers(), "t", limit);
+    assert_eq!(sink.deliver(&message(Some("a"), "0")).await, Verdict::Accepted);
+    mock.broker_round_trip_time(1, Duration::from_millis(150)).unwrap();
+    mock.request_errors(RDKafkaApiKey::Produce, &[TOO_LARGE]);
+    let batch: Vec<_> = (0..COUNT).map(|number| message(Some("a"), &number.to_string())).collect();
+    let began = Instant::now();
+    let verdicts = sink.deliver_batch(&batch).await;
+    assert!(began.elapsed() < limit * 2 + Duration::from_secs(2), "{:?}", began.elapsed());
+    let accepted = verdicts.iter().take_while(|verdict| **verdict == Verdict::Accepted).count();
+    assert!((1..COUNT).contains(&accepted), "{accepted} of {COUNT} were accepted");
+    assert!(verdicts[accepted..].iter().all(|verdict| *verdict == Verdict::Withheld), "{verdicts:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn while_the_brokers_are_down_the_first_of_each_source_fails_and_says_why() {
     let mock = mock(1, "t", 1);

@@ -5,11 +5,12 @@ use std::time::Duration;
 use rdkafka::ClientConfig;
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
 use rdkafka::client::DefaultClientContext;
+use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
 use tenure_core::StoreError;
 use tenure_core::contract::LeaseStore;
-use tenure_core::lease::Acquire;
+use tenure_core::lease::{Acquire, Grant, Renew};
 
-use crate::place::{Place, lease};
+use crate::place::{Place, Player, lease};
 
 const TTL: Duration = Duration::from_millis(1500);
 
@@ -72,6 +73,68 @@ async fn a_topic_that_was_made_again_has_another_epoch() {
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     panic!("never granted: {last:?}");
+}
+
+/// Has one join the group of a lease that another holds, and go on holding.
+async fn joins_behind(waiter: &Player, holder: &Player, grant: &Grant) {
+    let renewing = async {
+        for number in 1.. {
+            assert_eq!(holder.renews(grant, number).await, Renew::Extended);
+            // passes time: renewals come as a keeper makes them
+            tokio::time::sleep(TTL / 5).await;
+        }
+    };
+    tokio::select! {
+        () = renewing => {}
+        _ = waiter.finds_held(&grant.name, TTL) => {}
+    }
+}
+
+/// One who has waited since before the topic was deleted makes it again, and does not wait for ever.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_who_waits_outlives_the_topic() {
+    let Some(mut place) = Place::quick() else { return };
+    place.options.replication_factor = Some(1);
+    let (ann, bob) = (place.enter("ann"), place.enter("bob"));
+    let name = lease("outlives");
+    let grant = ann.takes(&name, TTL).await;
+    let before = ann.store.epoch(&grant).unwrap();
+    joins_behind(&bob, &ann, &grant).await;
+    admin(&place).delete_topics(&[&place.options.topic], &AdminOptions::new()).await.unwrap();
+    // Nobody releases anything, and no other store makes the topic again.
+    let claim = bob.claim(&name, TTL);
+    let mut last = None;
+    for _ in 0..150 {
+        match bob.store.try_acquire(&claim).await {
+            Ok(Acquire::Granted(grant)) => {
+                assert_ne!(bob.store.epoch(&grant).unwrap(), before);
+                return;
+            }
+            other => last = Some(other),
+        }
+        // passes time: a cluster forgets a topic little by little
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    panic!("never granted: {last:?}");
+}
+
+/// The mock keeps its topics; it can say that there is none. One who is told so leaves, and begins anew.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_who_is_told_that_the_topic_is_gone_begins_anew() {
+    let place = Place::mock();
+    let (ann, bob) = (place.enter("ann"), place.enter("bob"));
+    let name = lease("away");
+    let grant = ann.takes(&name, TTL).await;
+    joins_behind(&bob, &ann, &grant).await;
+    let mock = place.mock.as_ref().unwrap();
+    let gone = [RDKafkaRespErr::RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART; 50];
+    mock.request_errors(RDKafkaApiKey::ListOffsets, &gone);
+    let claim = bob.claim(&name, TTL);
+    let answer = bob.store.try_acquire(&claim).await;
+    assert!(answer.is_err(), "nobody noticed: {answer:?}");
+    mock.clear_request_errors(RDKafkaApiKey::ListOffsets);
+    let later = bob.gets(&claim, Duration::from_secs(30)).await;
+    assert!(later.term > grant.term, "{later:?}");
 }
 
 #[tokio::test]

@@ -47,11 +47,21 @@ impl Target {
         if url.fragment().is_some() {
             return Err(unusable("it holds a `#`; in a password write %23"));
         }
+        if lacks_password(text) {
+            return Err(unusable(
+                "it holds a `:` before its `@` and no password behind it; write user:password@, or token@ for a token",
+            ));
+        }
         let decoded = |text: &str| decode(text).ok_or_else(|| unusable("it holds a % that is no UTF-8"));
         let subject = decoded(url.path().strip_prefix('/').unwrap_or_default())?;
         let subject = Subject::parse(&subject).map_err(unusable)?;
         let login = match (url.username(), url.password()) {
             ("", None) => Login::Nobody,
+            ("", Some(_)) => {
+                return Err(unusable(
+                    "it holds a password and no user; write user:password@, or token@ for a token",
+                ));
+            }
             (token, None) => Login::Token(decoded(token)?.into()),
             (name, Some(password)) => {
                 Login::User { name: decoded(name)?.into(), password: decoded(password)?.into() }
@@ -73,6 +83,15 @@ impl Target {
         let name = format!("{address}/{}", subject.pattern());
         Ok(Self { address, subject, login, tls, name })
     }
+}
+
+/// Whether an empty password is given. The parser leaves it out, and what is left looks like a token.
+fn lacks_password(text: &str) -> bool {
+    // The parser passes over these, wherever they stand.
+    let text: String = text.chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
+    let authority = text.split_once("://").map_or("", |(_, rest)| rest);
+    let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
+    authority.rsplit_once('@').is_some_and(|(login, _)| login.ends_with(':'))
 }
 
 fn decode(text: &str) -> Option<String> {
@@ -108,6 +127,16 @@ mod tests {
         assert_eq!((target.address.as_str(), target.tls), ("nats://[::1]:99", Tls::First));
         assert!(matches!(target.login, Login::Token(token) if token.expose() == "t0ken"));
         assert!(matches!(Target::parse("nats://h/a").unwrap().login, Login::Nobody));
+    }
+
+    #[test]
+    fn half_a_login_is_refused_and_does_not_become_a_token() {
+        for bad in ["nats://:c4nary@h/a", "nats://c4nary:@h/a", "nats://c4nary:\t@h/a", "nats://:@h/a"] {
+            let Err(error) = Target::parse(bad) else { panic!("{bad:?} is taken") };
+            let error = error.to_string();
+            assert!(error.contains("user:password@") && !error.contains("c4nary"), "{error}");
+        }
+        assert!(Target::parse("nats://h:4222/a:@b").is_ok(), "a subject is no login");
     }
 
     #[test]
