@@ -1,5 +1,5 @@
--- A row as a relay reads it; the order counts. Texts that no message may have are cut short, and large payloads left out.
-p.id, p.lane, p.queued, p.due_us, p.attempts, p.forgiven, o.message_id,
+-- A row as a relay reads it; the order counts. One whose message is gone is marked. Texts that no message may have are cut short, and large payloads left out.
+p.id, p.lane, CASE WHEN o.id IS NULL THEN 4 ELSE p.queued END AS queued, p.due_us, p.attempts, p.forgiven, o.message_id,
 CASE WHEN octet_length(o.source) > 4000 THEN left(o.source, 1000) ELSE o.source END AS source,
 o.source_seq, o.source_index,
 CASE WHEN octet_length(o.topic) > 4000 THEN left(o.topic, 1000) ELSE o.topic END AS topic,

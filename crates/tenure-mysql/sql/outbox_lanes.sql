@@ -5,7 +5,7 @@
 SELECT {outbox_columns}
 FROM ($1) AS f
 STRAIGHT_JOIN {outbox_pending} AS p ON p.id = f.id
-STRAIGHT_JOIN {outbox} AS o ON o.id = f.id
+LEFT JOIN {outbox} AS o ON o.id = f.id
 UNION ALL
 (
     SELECT {fresh_columns}

@@ -2,5 +2,5 @@
 -- $1 numbers
 SELECT {outbox_columns}
 FROM {outbox_pending} AS p FORCE INDEX (PRIMARY)
-STRAIGHT_JOIN {outbox} AS o ON o.id = p.id
+LEFT JOIN {outbox} AS o ON o.id = p.id
 WHERE p.id IN ($1)

@@ -1,6 +1,6 @@
--- A row as a relay reads it; the order counts. Texts that no message may have are cut short, and large payloads left out. Sizes
+-- A row as a relay reads it; the order counts. One whose message is gone is marked. Texts that no message may have are cut short, and large payloads left out. Sizes
 -- of nvarchar are those of UTF-16.
-p.id, p.lane, p.queued, p.due_us, p.attempts, p.forgiven, o.message_id,
+p.id, p.lane, CASE WHEN o.id IS NULL THEN 4 ELSE p.queued END AS queued, p.due_us, p.attempts, p.forgiven, o.message_id,
 CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source,
 o.source_seq, o.source_index,
 CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic,

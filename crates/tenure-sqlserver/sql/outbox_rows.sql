@@ -2,4 +2,4 @@
 -- 1 numbers
 SELECT {outbox_columns} FROM (SELECT DISTINCT id FROM OPENJSON(@P1) WITH (id bigint '$')) AS asked
 INNER LOOP JOIN {outbox_pending} AS p ON p.id = asked.id
-INNER LOOP JOIN {outbox} AS o ON o.id = p.id
+LEFT LOOP JOIN {outbox} AS o ON o.id = p.id

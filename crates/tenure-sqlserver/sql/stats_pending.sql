@@ -1,6 +1,6 @@
 -- What waits, of those what waits for its time, what has failed before; and since when the message waits that waits for
 -- longest among those that could have gone. What stands still behind a dead message could not. What is to be put into the
--- queue waits too. A message that was tried waits since it was due first; only of those is the message itself read. What is not
+-- queue waits too. A message that was tried waits since it was due first; what has no message any more does not count. What is not
 -- committed yet is passed over.
 SELECT COUNT_BIG(*) AS pending,
        coalesce(sum(CASE WHEN w.attempts = 0 AND w.due_us > clock.now_us THEN 1 ELSE 0 END), 0) AS delayed_rows,
@@ -14,6 +14,7 @@ FROM (SELECT {now_fragment}) AS clock
 CROSS JOIN (
     SELECT p.id, p.lane, p.due_us, p.attempts
     FROM {outbox_pending} AS p WITH (READPAST, READCOMMITTEDLOCK)
+    INNER JOIN {outbox} AS there WITH (READPAST, READCOMMITTEDLOCK) ON there.id = p.id
     WHERE p.queued = 1
     UNION ALL
     SELECT o.id, {pending_lane_fragment}, {outbox_due_fragment}, 0

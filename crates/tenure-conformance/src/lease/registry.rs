@@ -162,7 +162,8 @@ pub async fn a05_what_a_holding_was_granted_as_is_seen(backend: &dyn Backend) {
     assert_eq!(look.row(&entry.name).await.origin, counted.origin, "it is remembered after a release");
     let plain = Origin { epoch: None, term: Term::new(7).expect("a term") };
     let without_epoch = Entry { origin: Some(plain), backend: "another".into(), ..entry_for(&entry.name) };
-    record(&registry, &without_epoch, LONG).await;
+    let anew = registry.record(&without_epoch, LONG).await.expect("recorded");
+    assert!(matches!(anew, Recorded::Anew { .. }), "{anew:?}");
     assert_eq!(look.row(&entry.name).await.origin, without_epoch.origin);
     let native = fresh("native");
     look.takes(&native, LONG).await;
@@ -229,7 +230,13 @@ pub async fn s15_another_epoch_gets_a_higher_term(backend: &dyn Backend) {
     assert!(!touches(&registry, &old, first).await);
     // Another place altogether counts for itself, and is not compared either.
     let elsewhere = Entry { backend: "another".into(), ..granted_as(&entry.name, "b", 1) };
-    assert!(record(&registry, &elsewhere, LONG).await > second);
+    match registry.record(&elsewhere, LONG).await.expect("recorded") {
+        Recorded::Anew { term, before } => {
+            assert_eq!(Some(before), new.origin);
+            assert!(term > second);
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 /// Two who record at once: whichever is first, the later number stays.

@@ -91,6 +91,8 @@ pub(super) enum Stand {
     Halts,
     /// It is to be put into the queue: until then nothing behind it in its source may go.
     Fresh,
+    /// Its message was deleted by another hand: it is nothing.
+    Orphan,
 }
 
 impl Stand {
@@ -99,6 +101,7 @@ impl Stand {
         match queued {
             HALTS => Self::Halts,
             FRESH => Self::Fresh,
+            ORPHAN => Self::Orphan,
             _ => Self::Waits,
         }
     }
@@ -149,6 +152,8 @@ pub(super) fn stored(row: Row, reader: Reader<'_>) -> Result<(Stored, Stand), St
 pub(super) const HALTS: i64 = 2;
 /// What it says of a row that is to be put into the queue.
 const FRESH: i64 = 3;
+/// What it says of a row whose message is gone.
+const ORPHAN: i64 = 4;
 
 pub(super) fn index(number: i64) -> i32 {
     i32::try_from(number).unwrap_or(if number < 0 { i32::MIN } else { i32::MAX })

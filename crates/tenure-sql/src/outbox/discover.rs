@@ -136,7 +136,7 @@ impl Shared {
         discover: &Discover,
         part: Option<Part>,
         first: Vec<Row>,
-        page: &mut Page,
+        (page, orphans): (&mut Page, &mut Vec<i64>),
     ) -> Result<(), Stop> {
         let mut search = Search {
             except: discover.except.iter().map(String::as_bytes).collect(),
@@ -183,7 +183,7 @@ impl Shared {
         }
         if !calls.is_empty() {
             let answers = session.run_all(&calls).await?;
-            self.take_lanes(answers, page)?;
+            self.take_lanes(answers, page, orphans)?;
         }
         Ok(())
     }

@@ -29,6 +29,9 @@ pub(super) const FRESH_MAX: u32 = 1_000;
 /// When to look again that has left some of them: not at once, for they may be locked for long.
 const AGAIN: Duration = Duration::from_millis(20);
 
+/// How often a look is repeated that has found nothing but what had to be put in order first.
+const LOOKS: usize = 5;
+
 /// The statements that read rows of some sources: where each is read from, and how many.
 pub(super) fn lanes<'s>(
     shared: &'s Shared,
@@ -73,22 +76,31 @@ impl Shared {
                 self.adopt(session).await?;
             }
         }
-        let (mut page, fresh) = self.look_once(session, look).await?;
-        if fresh && !idle {
-            self.adopt(session).await?;
-            if page.rows.is_empty() {
-                page = self.look_once(session, look).await?.0;
+        let (mut page, mut fresh, mut orphans) = self.look_once(session, look).await?;
+        for _ in 0..LOOKS {
+            let adopts = fresh && !idle;
+            if adopts {
+                self.adopt(session).await?;
             }
+            self.delete_orphans(session, &orphans).await?;
+            if !(adopts || !orphans.is_empty()) || !page.rows.is_empty() {
+                break;
+            }
+            (page, fresh, orphans) = self.look_once(session, look).await?;
         }
-        if fresh {
+        if fresh || !orphans.is_empty() {
             let again = page.now.after(AGAIN);
             note_due(&mut page, again);
         }
         Ok(page)
     }
 
-    /// Looks at what is in the queue. Answers also whether there was anything to be put into it.
-    async fn look_once(&self, session: &mut dyn Session, look: &Look) -> Result<(Page, bool), Stop> {
+    /// Looks at what is in the queue. Answers also whether there was anything to be put into it, and what has no message.
+    async fn look_once(
+        &self,
+        session: &mut dyn Session,
+        look: &Look,
+    ) -> Result<(Page, bool, Vec<i64>), Stop> {
         let here = |lane: &&LaneLook| look.part.is_none_or(|part| part.has_source(lane.source.as_bytes()));
         let known = look.lanes.iter().filter(here);
         let mut calls = lanes(self, known.map(|lane| (lane.source.as_bytes(), lane.after, lane.limit)));
@@ -106,14 +118,16 @@ impl Shared {
         let mut page = Page::empty(now);
         let sources = look.discover.as_ref().and_then(|_| answers.pop());
         let unordered = answers.split_off(asked_lanes.min(answers.len()));
-        self.take_lanes(answers, &mut page)?;
+        let mut orphans = Vec::new();
+        self.take_lanes(answers, &mut page, &mut orphans)?;
         if let (Some(discover), Some(sources)) = (&look.discover, sources) {
-            self.discover(session, discover, look.part, sources.rows, &mut page).await?;
+            self.discover(session, discover, look.part, sources.rows, (&mut page, &mut orphans)).await?;
         }
         if let Some(look_unordered) = &look.unordered {
-            self.take_unordered(session, look_unordered, look.part, unordered, &mut page).await?;
+            let into = (&mut page, &mut orphans);
+            self.take_unordered(session, look_unordered, look.part, unordered, into).await?;
         }
-        Ok((page, fresh))
+        Ok((page, fresh, orphans))
     }
 
     /// The clock, and whether anything is to be put into the queue.
@@ -123,7 +137,14 @@ impl Shared {
     }
 
     /// Takes rows of sources, those of each in order, up to one that is not due, or not in the queue yet.
-    pub(super) fn take_lanes(&self, answers: Vec<Answer>, page: &mut Page) -> Result<(), StoreError> {
+    ///
+    /// What has no message any more holds up nobody, and is told in `orphans`.
+    pub(super) fn take_lanes(
+        &self,
+        answers: Vec<Answer>,
+        page: &mut Page,
+        orphans: &mut Vec<i64>,
+    ) -> Result<(), StoreError> {
         let mut found: Vec<(Stored, Stand)> = Vec::new();
         let mut unseen = false;
         for answer in answers {
@@ -131,7 +152,9 @@ impl Shared {
             for row in answer.rows {
                 let (stored, stand) = stored(row, self.reader())?;
                 fresh += u32::from(stand == Stand::Fresh);
-                if stored.ordered {
+                if stand == Stand::Orphan {
+                    orphans.push(stored.id.0);
+                } else if stored.ordered {
                     found.push((stored, stand));
                 }
             }

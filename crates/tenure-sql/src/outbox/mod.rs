@@ -21,6 +21,7 @@ mod enqueue;
 mod inbox;
 mod list;
 mod look;
+mod orphans;
 mod record;
 mod store;
 mod sweep;

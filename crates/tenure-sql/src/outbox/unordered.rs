@@ -6,7 +6,7 @@
 use tenure_core::outbox::{Page, Part, RowId, UnorderedLook};
 use tenure_core::time::StoreTime;
 
-use super::cells::{Cells, stored};
+use super::cells::{Cells, Stand, stored};
 use super::look::note_due;
 use super::unit::Stop;
 use crate::driver::{Answer, Call, Session};
@@ -37,18 +37,18 @@ impl Shared {
         look: &UnorderedLook,
         part: Option<Part>,
         answers: Vec<Answer>,
-        page: &mut Page,
+        (page, orphans): (&mut Page, &mut Vec<i64>),
     ) -> Result<(), Stop> {
         let mut answers = answers.into_iter().map(|answer| answer.rows);
         let (due, next) = (answers.next().unwrap_or_default(), answers.next().unwrap_or_default());
         match part {
-            None => self.take_rows(due, page)?,
+            None => self.take_rows(due, page, orphans)?,
             Some(part) => {
                 let ids = self.pick(look, part, due, page)?;
                 for ids in ids.chunks(STATEMENT_ROWS) {
                     let list = Value::list(ids.iter().map(|id| id.0));
                     let rows = session.run(&Call::new(&self.statements.outbox_rows, vec![list])).await?.rows;
-                    self.take_rows(rows, page)?;
+                    self.take_rows(rows, page, orphans)?;
                 }
             }
         }
@@ -93,10 +93,13 @@ impl Shared {
         Ok(ids)
     }
 
-    fn take_rows(&self, rows: Vec<Row>, page: &mut Page) -> Result<(), Stop> {
+    fn take_rows(&self, rows: Vec<Row>, page: &mut Page, orphans: &mut Vec<i64>) -> Result<(), Stop> {
         let from = page.rows.len();
         for row in rows {
-            page.rows.push(stored(row, self.reader())?.0);
+            match stored(row, self.reader())? {
+                (row, Stand::Orphan) => orphans.push(row.id.0),
+                (row, _) => page.rows.push(row),
+            }
         }
         page.rows[from..].sort_by_key(|row| (row.due_at, row.id));
         Ok(())
