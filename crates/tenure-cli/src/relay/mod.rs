@@ -145,11 +145,19 @@ fn sink(args: &RelayArgs) -> Result<Arc<dyn Sink>, Failure> {
     http.timeout = args.deadline;
     http.idle_connections = args.concurrency;
     // What the sink itself gives up is told with its reason; past the relay's deadline nothing is known.
-    let mut nats = NatsOptions::from_env().map_err(wrong)?;
-    nats.timeout = nats.timeout.min(args.deadline / 3);
+    let nats = nats_within(args.deadline, NatsOptions::from_env().map_err(wrong)?);
+    // A batch takes its time, and one more message that is sent alone takes as much again.
     let mut kafka = KafkaSinkOptions::default();
-    kafka.timeout = kafka.timeout.min(args.deadline / 2);
+    kafka.timeout = kafka.timeout.min(args.deadline / 3);
     sink::from_url(&args.to, SinkOptions { http, kafka, nats, ..SinkOptions::default() }).map_err(wrong)
+}
+
+/// Options with which a batch ends before the deadline: its last message is begun within `timeout`, may have to wait for a
+/// connection, and then for its acknowledgement. That is three times as much in sum; a quarter each leaves some to spare.
+fn nats_within(deadline: Duration, mut options: NatsOptions) -> NatsOptions {
+    options.timeout = options.timeout.min(deadline / 4);
+    options.connect_timeout = options.connect_timeout.min(deadline / 4);
+    options
 }
 
 /// Waits until nothing is left that could be delivered now; for ever unless that was asked for.
@@ -209,5 +217,20 @@ impl From<RelayError> for Failure {
             RelayError::Lease(error) => error.into(),
             other => Self::Failed(other.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_to_nats_ends_before_the_deadline() {
+        for deadline in [Duration::from_millis(200), Duration::from_secs(4), Duration::from_secs(30)] {
+            let NatsOptions { timeout, connect_timeout, .. } = nats_within(deadline, NatsOptions::default());
+            assert!(timeout + timeout.max(connect_timeout) + timeout < deadline, "{deadline:?}");
+        }
+        let patient = nats_within(Duration::from_secs(600), NatsOptions::default());
+        assert_eq!(patient.timeout, NatsOptions::default().timeout);
     }
 }
