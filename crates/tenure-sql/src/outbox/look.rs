@@ -83,7 +83,7 @@ impl Shared {
                 self.adopt(session).await?;
             }
             self.delete_orphans(session, &orphans).await?;
-            if !(adopts || !orphans.is_empty()) || !page.rows.is_empty() {
+            if !page.rows.is_empty() || !adopts && orphans.is_empty() {
                 break;
             }
             (page, fresh, orphans) = self.look_once(session, look).await?;
