@@ -46,6 +46,10 @@ impl Session for Joined<'_> {
         }
         all_of(calls, answers)
     }
+
+    fn in_transaction(&self) -> bool {
+        sqlx::Connection::is_in_transaction(self.0)
+    }
 }
 
 /// Whether the text depends on how many values there are. One row is what is mostly inserted, and worth preparing.

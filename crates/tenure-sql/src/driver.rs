@@ -57,6 +57,11 @@ pub trait Session: Send {
         }
         Ok(answers)
     }
+
+    /// Whether the driver knows that a transaction is open on it. One that was begun past the driver it does not know of.
+    fn in_transaction(&self) -> bool {
+        false
+    }
 }
 
 /// A session on a connection of the pool, for as long as one unit of work lasts. One that is dropped without being given

@@ -70,7 +70,7 @@ declare! { $
     // The outbox: what is enqueued, looked at, recorded, swept; what an operator sees and does; the inbox.
     outbox_due_fragment outbox_columns outbox_clock outbox_any
     outbox_insert outbox_existing outbox_savepoint outbox_undo
-    pending_lane_fragment pending_place_fragment pending_index_fragment pending_add
+    pending_lane_fragment pending_place_fragment pending_index_fragment pending_add pending_add_one
     fresh_columns fresh_any fresh_hold fresh_add fresh_clear orphans_hold orphans_delete
     outbox_lanes outbox_lane outbox_lane_head outbox_sources outbox_walk outbox_walk_find outbox_walk_move outbox_walk_head
     outbox_walk_end

@@ -1257,6 +1257,14 @@ FROM OPENJSON(@P1) WITH (id nvarchar(64) '$') AS asked
 INNER LOOP JOIN [tenure_outbox] AS o ON o.message_id = asked.id COLLATE Latin1_General_100_CI_AS
 WHERE NOT EXISTS (SELECT 1 FROM [tenure_outbox_pending] AS t WITH (READCOMMITTEDLOCK) WHERE t.id = o.id)
 
+-- pending_add_one
+INSERT INTO [tenure_outbox_pending] (id, lane, place_a, place_b, due_us)
+VALUES (
+    SCOPE_IDENTITY(), @B1,
+    coalesce(@P2, DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(@P4, @now))), @P3,
+    DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(@P4, @now))
+)
+
 -- rollback
 IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION
 

@@ -67,7 +67,8 @@ impl Outbox {
         check(messages, &self.limits)?;
         let shared = &self.shared;
         let batch = Batch::of(messages)?;
-        let enqueued = match shared.insert(session, &batch, Frame::Joined).await {
+        let joined = Frame::Joined { known: session.in_transaction() };
+        let enqueued = match shared.insert(session, &batch, joined).await {
             // Without a transaction one statement is undone by itself; a relay does the rest.
             Err(Stop::Fault(fault)) if fault.kind == FaultKind::NoTransaction && batch.chunks.len() == 1 => {
                 shared.insert(session, &batch, Frame::Alone).await
@@ -85,9 +86,9 @@ impl Outbox {
 /// The transaction that messages are inserted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Frame {
-    /// The user's: whatever cannot be inserted whole leaves nothing in it. So it has to be there; the way back is tried
-    /// first, which fails where there is none.
-    Joined,
+    /// The user's: whatever cannot be inserted whole leaves nothing in it. So it has to be there; unless that is known, the
+    /// way back is tried first, which fails where there is none.
+    Joined { known: bool },
     /// One of our own, from beginning to end.
     Own,
     /// None: the message is committed by the statement that inserts it. A second one might never come, so a relay puts the
@@ -99,7 +100,8 @@ impl Frame {
     fn opening(self, shared: &Shared) -> Vec<Call<'_>> {
         let statements = &shared.statements;
         let texts: &[&String] = match self {
-            Self::Joined => &[&statements.outbox_savepoint, &statements.outbox_undo],
+            Self::Joined { known: true } => &[&statements.outbox_savepoint],
+            Self::Joined { known: false } => &[&statements.outbox_savepoint, &statements.outbox_undo],
             Self::Own => &[&statements.begin],
             Self::Alone => &[],
         };
@@ -225,12 +227,15 @@ impl Shared {
     pub(crate) fn insertion(&self, mut rows: Vec<Vec<Value>>, queued: bool) -> Vec<Call<'_>> {
         let statements = &self.statements;
         let ids = Value::list(rows.iter().filter_map(|row| row.first()).cloned());
+        let one = if let [row] = &rows[..] { place(row) } else { None };
         for row in &mut rows {
             row.push(if queued { Value::Null } else { Value::Int(1) });
         }
         let mut calls = vec![Call::new(&statements.outbox_insert, vec![Value::Rows(rows)])];
-        if queued {
-            calls.push(Call::new(&statements.pending_add, vec![ids]));
+        match one {
+            _ if !queued => {}
+            Some(place) => calls.push(Call::new(&statements.pending_add_one, place)),
+            None => calls.push(Call::new(&statements.pending_add, vec![ids])),
         }
         calls
     }
@@ -297,4 +302,14 @@ fn values(id: MessageId, message: &NewMessage, now: Option<StoreTime>) -> Vec<Va
         message.headers_json().into(),
         deliver_at.into(),
     ]
+}
+
+/// The parameters of `pending_add_one`, by a row of [`values`]: the place that the statements give to such a row as well.
+fn place(row: &[Value]) -> Option<Vec<Value>> {
+    let [_, source, sequence, index, .., deliver_at] = row else { return None };
+    let (lane, sequence, index) = match source {
+        Value::Text(source) => (source.as_bytes(), sequence.clone(), index.clone()),
+        _ => (&[][..], Value::Null, Value::Int(0)),
+    };
+    Some(vec![lane.into(), sequence, index, deliver_at.clone()])
 }
