@@ -1,8 +1,28 @@
-//! What the loops of a process say of themselves, for those who watch.
+//! What the loops of a process say of themselves, for those who watch: reports, numbers, traces.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `runner` | a loop of ours, as it tells of itself |
+//! | `metric` | the table of every number, and the registry made from it |
+//! | `instrument` | counters, gauges and histograms with a bound on their series |
+//! | `prometheus` | the numbers as text |
+//! | `trace` | the W3C trace context, and the names of our spans |
 
+mod instrument;
+mod metric;
+mod prometheus;
 mod runner;
+mod trace;
 
-pub use runner::{
-    NotARunnerKind, RUNNER_NAME_MAX_BYTES, RUNNER_ROWS_MAX, RUNNERS_MAX, RunnerKind, RunnerReport, RunnerRow,
-    Runners,
+pub use instrument::{
+    BOUNDS_MS, Counter, Elsewhere, Facts, Family, Gauge, Histogram, Instrument, OTHER, Share, Tally, Value, Visitor,
 };
+pub use metric::{
+    Label, METER, METRICS, Meter, Metric, MetricKind, NAMES_MAX, Values, loss_slot, metric, outcome_slot,
+};
+pub use prometheus::{PROMETHEUS_CONTENT_TYPE, PrometheusText};
+pub use runner::{
+    NotARunnerKind, RUNNER_KINDS, RUNNER_NAME_MAX_BYTES, RUNNER_ROWS_MAX, RUNNERS_MAX, RunnerKind, RunnerReport,
+    RunnerRow, Runners,
+};
+pub use trace::{SPANS, TRACEPARENT, TRACESTATE, TraceContext, trace_headers};
