@@ -194,7 +194,10 @@ impl<const N: usize> Histogram<N> {
     /// All at zero.
     #[allow(clippy::new_without_default)]
     pub const fn new() -> Self {
-        Self([const { Buckets { counts: [const { AtomicU64::new(0) }; BUCKETS], sum_micros: AtomicU64::new(0) } }; N])
+        Self(
+            [const { Buckets { counts: [const { AtomicU64::new(0) }; BUCKETS], sum_micros: AtomicU64::new(0) } };
+                N],
+        )
     }
 
     /// One took so long.

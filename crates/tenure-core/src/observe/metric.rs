@@ -287,7 +287,11 @@ mod tests {
 
     #[test]
     fn b14_the_numbers_of_a_relay_are_there() {
-        for name in ["tenure.outbox.attempts", "tenure.outbox.dispatch.duration_ms", "tenure.outbox.retention.deleted"] {
+        for name in [
+            "tenure.outbox.attempts",
+            "tenure.outbox.dispatch.duration_ms",
+            "tenure.outbox.retention.deleted",
+        ] {
             assert!(metric(name).is_some(), "{name}");
         }
         let outcomes: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();

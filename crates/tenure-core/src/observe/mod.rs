@@ -15,14 +15,15 @@ mod runner;
 mod trace;
 
 pub use instrument::{
-    BOUNDS_MS, Counter, Elsewhere, Facts, Family, Gauge, Histogram, Instrument, OTHER, Share, Tally, Value, Visitor,
+    BOUNDS_MS, Counter, Elsewhere, Facts, Family, Gauge, Histogram, Instrument, OTHER, Share, Tally, Value,
+    Visitor,
 };
 pub use metric::{
     Label, METER, METRICS, Meter, Metric, MetricKind, NAMES_MAX, Values, loss_slot, metric, outcome_slot,
 };
 pub use prometheus::{PROMETHEUS_CONTENT_TYPE, PrometheusText};
 pub use runner::{
-    NotARunnerKind, RUNNER_KINDS, RUNNER_NAME_MAX_BYTES, RUNNER_ROWS_MAX, RUNNERS_MAX, RunnerKind, RunnerReport,
-    RunnerRow, Runners,
+    NotARunnerKind, RUNNER_KINDS, RUNNER_NAME_MAX_BYTES, RUNNER_ROWS_MAX, RUNNERS_MAX, RunnerKind,
+    RunnerReport, RunnerRow, Runners,
 };
 pub use trace::{SPANS, TRACEPARENT, TRACESTATE, TraceContext, trace_headers};

@@ -16,7 +16,10 @@ const TRACESTATE_MAX_BYTES: usize = 512;
 /// Every span, and its fields. Fields hold ids and kinds, never a payload.
 pub const SPANS: &[(&str, &str)] = &[
     ("tenure.outbox.dispatch", "one attempt to deliver a message: id, type, attempt, term, outcome"),
-    ("tenure.outbox.dispatch_batch", "one batch of messages: count; each has a dispatch span of its own in it"),
+    (
+        "tenure.outbox.dispatch_batch",
+        "one batch of messages: count; each has a dispatch span of its own in it",
+    ),
     ("tenure.outbox.record", "outcomes on their way to the store: count"),
     ("tenure.outbox.sweep", "one step of retention"),
     ("tenure.lease.acquire", "a claim of a lease: lease, answer"),
@@ -87,7 +90,9 @@ impl fmt::Display for TraceContext {
 pub fn trace_headers(headers: &BTreeMap<String, String>) -> impl Iterator<Item = (&'static str, &str)> {
     let parent = headers.get(TRACEPARENT).filter(|text| TraceContext::parse(text).is_some());
     let plain = |text: &&String| {
-        !text.is_empty() && text.len() <= TRACESTATE_MAX_BYTES && text.bytes().all(|b| matches!(b, b' '..=b'~'))
+        !text.is_empty()
+            && text.len() <= TRACESTATE_MAX_BYTES
+            && text.bytes().all(|b| matches!(b, b' '..=b'~'))
     };
     let state = parent.and_then(|_| headers.get(TRACESTATE)).filter(plain);
     let parent = parent.map(|text| (TRACEPARENT, text.as_str()));
@@ -123,7 +128,11 @@ mod tests {
         assert!(context.is_sampled());
         assert_eq!(context.child([1; 8]).trace_id, context.trace_id);
         let later = format!("01{}-more", &GOOD[2..]);
-        assert_eq!(TraceContext::parse(&later), Some(context), "a later version is read as far as it is known");
+        assert_eq!(
+            TraceContext::parse(&later),
+            Some(context),
+            "a later version is read as far as it is known"
+        );
     }
 
     #[test]
@@ -156,7 +165,8 @@ mod tests {
     fn only_a_context_that_is_one_is_sent_on() {
         let headers = |parent: &str, state: &str| {
             let headers = [(TRACEPARENT, parent), (TRACESTATE, state), ("other", "x")];
-            let headers: BTreeMap<_, _> = headers.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+            let headers: BTreeMap<_, _> =
+                headers.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
             trace_headers(&headers).map(|(name, text)| format!("{name}={text}")).collect::<Vec<_>>()
         };
         assert_eq!(headers(GOOD, "a=1"), [format!("traceparent={GOOD}"), "tracestate=a=1".to_owned()]);

@@ -124,7 +124,10 @@ fn a_histogram_sums_up_to_its_count() {
     let bucket = |bound: &str| {
         lines.iter().find(|(_, labels, _)| labels.iter().any(|(_, le)| le == bound)).map(|line| line.2)
     };
-    assert_eq!((bucket("1"), bucket("5"), bucket("30000"), bucket("+Inf")), (Some(1.0), Some(2.0), Some(2.0), Some(3.0)));
+    assert_eq!(
+        (bucket("1"), bucket("5"), bucket("30000"), bucket("+Inf")),
+        (Some(1.0), Some(2.0), Some(2.0), Some(3.0))
+    );
     assert_eq!(lines[lines.len() - 2].2, 40_003.0);
     assert_eq!(lines[lines.len() - 1].2, 3.0);
 }
