@@ -136,7 +136,6 @@ fn cluster(store: &Store, tell: &mut dyn FnMut(&[&str])) {
     tell(&["daemon", "list", "--after", "bench/1", "--limit", "1"]);
     tell(&["daemon", "pause", "other/1", "--by", "ada"]);
     tell(&["status"]);
-    tell(&["daemon", "retire", "other/1", "--by", "ada"]);
     tell(&["daemon", "pause", "none"]);
 }
 
