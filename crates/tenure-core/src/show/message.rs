@@ -247,13 +247,18 @@ impl MessageDetails {
 /// payload.
 pub fn payload_text(details: &Details, payload_max: usize) -> (Option<String>, bool) {
     let Some(bytes) = &details.payload else { return (None, false) };
-    let cut = bytes.len() > payload_max;
-    let shown = &bytes[..bytes.len().min(payload_max)];
-    let text = match details.is_text {
-        true => String::from_utf8_lossy(shown).into_owned(),
-        false => shown.iter().map(|byte| format!("{byte:02x}")).collect(),
-    };
+    let (text, cut) = shown(bytes, details.is_text, payload_max);
     (Some(text), cut)
+}
+
+/// At most so many bytes, as text or as hexadecimal digits, and whether there is more.
+pub(super) fn shown(bytes: &[u8], is_text: bool, max: usize) -> (String, bool) {
+    let beginning = &bytes[..bytes.len().min(max)];
+    let text = match is_text {
+        true => String::from_utf8_lossy(beginning).into_owned(),
+        false => beginning.iter().map(|byte| format!("{byte:02x}")).collect(),
+    };
+    (text, bytes.len() > max)
 }
 
 impl Shape for MessageDetails {

@@ -7,6 +7,7 @@
 //! Fields stand in the order in which they are written: by their names, but for leases, whose order is older.
 
 mod cluster;
+mod event;
 mod lease;
 mod message;
 mod outbox;
@@ -18,6 +19,7 @@ mod subscription;
 mod tests;
 
 pub use self::cluster::{AvoidShape, DaemonShape, DaemonsShape, LeaderShape, NodeShape, is_orphaned, reason};
+pub use self::event::{EventShape, ParkedShape};
 pub use self::lease::{ChangeShape, LeaseLine, LeaseShape, lease_state};
 pub use self::message::{AttemptShape, MessageDetails, MessageShape, payload_text};
 pub use self::outbox::{ChangedShape, DryRunShape, StatsShape};

@@ -6,9 +6,9 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    AttemptShape, AvoidShape, ChangeShape, ChangedShape, DaemonShape, DaemonsShape, DryRunShape, LeaderShape,
-    LeaseLine, LeaseShape, MessageDetails, MessageShape, NodeShape, StatsShape, StatusShape,
-    SubscriptionShape,
+    AttemptShape, AvoidShape, ChangeShape, ChangedShape, DaemonShape, DaemonsShape, DryRunShape, EventShape,
+    LeaderShape, LeaseLine, LeaseShape, MessageDetails, MessageShape, NodeShape, ParkedShape, StatsShape,
+    StatusShape, SubscriptionShape,
 };
 
 /// Something that programs see, with its schema.
@@ -31,12 +31,14 @@ pub fn schemas() -> BTreeMap<&'static str, Value> {
     add::<DaemonShape>(&mut all);
     add::<DaemonsShape>(&mut all);
     add::<DryRunShape>(&mut all);
+    add::<EventShape>(&mut all);
     add::<LeaderShape>(&mut all);
     add::<LeaseLine>(&mut all);
     add::<LeaseShape>(&mut all);
     add::<MessageDetails>(&mut all);
     add::<MessageShape>(&mut all);
     add::<NodeShape>(&mut all);
+    add::<ParkedShape>(&mut all);
     add::<StatsShape>(&mut all);
     add::<StatusShape>(&mut all);
     add::<SubscriptionShape>(&mut all);

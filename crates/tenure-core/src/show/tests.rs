@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::cluster::{Avoid, ClusterLook, Daemon, DaemonName, DaemonSpec, Group, Member, Standing};
-use crate::event::Position;
+use crate::event::{Metadata, Position, Recorded, StreamName, Version};
 use crate::id::{Node, NodeName, Unique};
 use crate::lease::{Cause, Change, LeaseName, LeaseRecord, Term};
-use crate::outbox::{Attempt, Details, Kind, Level, RowId, Sequence, State, Stats, Summary};
+use crate::outbox::{Attempt, Body, Details, Kind, Level, MessageId, RowId, Sequence, State, Stats, Summary};
 use crate::registry::Origin;
-use crate::subscription::{Progress, SubscriptionName};
+use crate::subscription::{Aside, Parked, Progress, SubscriptionName};
 use crate::time::StoreTime;
 
 fn at(second: i64) -> StoreTime {
@@ -141,6 +141,25 @@ fn status() -> StatusShape {
     }
 }
 
+fn event() -> Recorded {
+    Recorded {
+        position: Position(5),
+        stream: StreamName::new("loan-7").unwrap(),
+        version: Version(2),
+        id: uuid::Uuid::from_u128(1),
+        kind: "Lent".into(),
+        schema: 1,
+        body: Body::Bytes(vec![1, 255]),
+        metadata: Metadata {
+            message_id: Some(MessageId::new(uuid::Uuid::from_u128(2))),
+            correlation: Some("c".into()),
+            causation: Some("d".into()),
+            headers: [("a".to_owned(), "b".to_owned())].into(),
+        },
+        recorded_at: at(1),
+    }
+}
+
 /// A value of each shape, with something in every field that may be empty.
 fn samples() -> BTreeMap<&'static str, Value> {
     let mut all = BTreeMap::new();
@@ -159,6 +178,16 @@ fn samples() -> BTreeMap<&'static str, Value> {
     add(&mut all, &DaemonShape::of(&daemon, &look));
     add(&mut all, &status.daemons);
     add(&mut all, &DryRunShape { dry_run: true, would_change: 1 });
+    add(&mut all, &EventShape::of(&event(), 10).hidden());
+    let aside = Aside {
+        position: Position(5),
+        stream: Some(event().stream),
+        version: Version(2),
+        kind: "Lent".into(),
+        reason: "r".into(),
+        attempts: 3,
+    };
+    add(&mut all, &ParkedShape::from(&Parked { aside, parked_at: at(1) }));
     add(&mut all, status.leader.as_ref().unwrap());
     add(&mut all, &status.leases[0]);
     add(&mut all, &LeaseShape::of(&lease(), at(5)));
@@ -172,7 +201,8 @@ fn samples() -> BTreeMap<&'static str, Value> {
 }
 
 /// What is null in a sample because of what is not: a lease that is held was not released.
-const NULL: [&str; 5] = [
+const NULL: [&str; 6] = [
+    "Event.body",
     "Daemon.node",
     "Daemon.paused_by",
     "Lease.released_at",
@@ -267,4 +297,8 @@ fn what_may_not_be_seen_is_not_there() {
     let hidden = serde_json::to_value(shown.hidden()).unwrap();
     assert_eq!((&hidden["payload"], &hidden["headers"]), (&Value::Null, &Value::Null));
     assert_eq!((&hidden["payload_hidden"], &hidden["payload_bytes"]), (&json!(true), &json!(5)));
+    let event = EventShape::of(&event(), 1);
+    assert_eq!((event.body.as_deref(), event.body_bytes, event.body_cut), (Some("01"), 2, true));
+    let hidden = event.hidden();
+    assert!(hidden.body.is_none() && hidden.headers.is_empty() && hidden.body_hidden);
 }
