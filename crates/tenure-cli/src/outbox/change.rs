@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use serde_json::json;
 use tenure::core::contract::OutboxAdmin;
 use tenure::core::outbox::{Filter, State};
+use tenure::core::show::{ChangedShape, DryRunShape};
 
 use super::ID_CHARS;
 use super::list::plain;
@@ -48,7 +48,7 @@ pub(super) async fn change(
     if args.dry_run {
         let count = admin.count_dead(&filter).await?.min(args.limit.into());
         match as_json {
-            true => output::json(&json!({ "dry_run": true, "would_change": count }))?,
+            true => output::json(&DryRunShape { dry_run: true, would_change: count })?,
             false => output::line(format_args!("{count} would be {}", change.done())),
         }
         return Ok(ExitCode::SUCCESS);
@@ -77,7 +77,7 @@ pub(super) async fn change(
         return Err(Failure::Failed(why_not(admin, id).await?));
     }
     match as_json {
-        true => output::json(&json!({ "changed": changed.len(), "ids": changed, "by": by }))?,
+        true => output::json(&ChangedShape { by, changed: changed.len(), ids: changed })?,
         false => output::line(format_args!("{} {}", changed.len(), change.done())),
     }
     Ok(ExitCode::SUCCESS)
