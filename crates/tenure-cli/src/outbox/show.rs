@@ -18,12 +18,12 @@ pub(super) async fn show(
     full: bool,
     as_json: bool,
 ) -> Result<ExitCode, Failure> {
-    let details = match admin.show(id).await? {
-        None => show_row(admin, id).await?,
+    let limit = if full { usize::MAX } else { PAYLOAD_BYTES };
+    let details = match admin.show(id, limit).await? {
+        None => show_row(admin, id, limit).await?,
         found => found,
     };
     let Some(details) = details else { return Err(Failure::Failed(super::no_message(id))) };
-    let limit = if full { usize::MAX } else { PAYLOAD_BYTES };
     if as_json {
         output::json(&MessageDetails::of(&details, limit))?;
     } else {
@@ -33,12 +33,16 @@ pub(super) async fn show(
 }
 
 /// The message with this number, as logs and lists tell it.
-async fn show_row(admin: &dyn OutboxAdmin, text: &str) -> Result<Option<Details>, Failure> {
+async fn show_row(
+    admin: &dyn OutboxAdmin,
+    text: &str,
+    payload_max: usize,
+) -> Result<Option<Details>, Failure> {
     let Ok(row) = text.parse::<i64>() else { return Ok(None) };
     let selection =
         Selection { before: Some(RowId(row.saturating_add(1))), limit: 1, ..Selection::default() };
-    match admin.list(&selection).await?.first() {
-        Some(summary) if summary.row.0 == row => Ok(admin.show(&summary.id).await?),
+    match admin.list(&selection).await?.messages.first() {
+        Some(summary) if summary.row.0 == row => Ok(admin.show(&summary.id, payload_max).await?),
         _ => Ok(None),
     }
 }

@@ -29,7 +29,7 @@ impl SubscriptionShape {
             behind: head.0.saturating_sub(progress.position.0),
             moved_at: progress.moved_at.to_string(),
             name: progress.name.to_string(),
-            parked: progress.parked,
+            parked: progress.parked.number,
             position: progress.position.0,
         }
     }

@@ -81,6 +81,7 @@ fn details() -> Details {
         content_type: Some("text/plain".into()),
         headers: Some("{\"a\":\"b\"}".into()),
         payload: Some(b"hello".to_vec()),
+        payload_bytes: 5,
         is_text: true,
         attempts: vec![attempt],
     }
@@ -125,7 +126,7 @@ fn status() -> StatusShape {
         name: SubscriptionName::new("mails").unwrap(),
         position: Position(5),
         moved_at: at(1),
-        parked: 1,
+        parked: crate::outbox::Count::exactly(1),
     };
     let stats = Stats { lag: Some(Duration::from_millis(1_500)), ..Stats::default() };
     StatusShape {
@@ -166,8 +167,14 @@ fn samples() -> BTreeMap<&'static str, Value> {
     fn add<S: Shape>(all: &mut BTreeMap<&'static str, Value>, sample: &S) {
         all.insert(S::NAME, serde_json::to_value(sample).unwrap());
     }
-    let change =
-        Change { name: lease().name, term: lease().term, cause: Cause::Crashed, node: node(), at: at(1) };
+    let change = Change {
+        id: Some(crate::lease::HistoryId(1)),
+        name: lease().name,
+        term: lease().term,
+        cause: Cause::Crashed,
+        node: node(),
+        at: at(1),
+    };
     let (look, daemon) = cluster();
     let status = status();
     let details = MessageDetails::of(&details(), 10);
@@ -177,7 +184,7 @@ fn samples() -> BTreeMap<&'static str, Value> {
     add(&mut all, &ChangedShape { by: "ada".into(), changed: 1, ids: vec!["i".into()] });
     add(&mut all, &DaemonShape::of(&daemon, &look));
     add(&mut all, &status.daemons);
-    add(&mut all, &DryRunShape { dry_run: true, would_change: 1 });
+    add(&mut all, &DryRunShape { dry_run: true, or_more: false, would_change: 1 });
     add(&mut all, &EventShape::of(&event(), 10).hidden());
     let aside = Aside {
         position: Position(5),
