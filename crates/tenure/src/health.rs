@@ -29,6 +29,7 @@ use tenure_core::time::{Clock, Monotonic};
 use tokio::sync::watch;
 
 use crate::clock::SteadyClock;
+use crate::node::machine_name;
 use crate::runners::runners;
 use crate::stop::Stop;
 
@@ -182,8 +183,8 @@ impl HealthMonitor {
         match answer {
             Ok(mut found) => {
                 // Those of this process are judged by what they say now.
-                let ours = std::process::id();
-                found.others.rows.retain(|row| row.node.pid != ours);
+                let (pid, machine) = (std::process::id(), machine_name());
+                found.others.rows.retain(|row| row.node.pid != pid || row.node.machine != machine);
                 let vacant = wants_leader(&found.look) && found.look.leads().is_none();
                 seen.vacant_since = vacant.then(|| seen.vacant_since.unwrap_or(now));
                 seen.away = None;
