@@ -92,8 +92,13 @@ impl Reader<'_> {
     }
 
     /// All about one message. The columns are those of a [`summary`](Self::summary), and `content_type`, `headers`,
-    /// `payload` and `payload_bytes`.
-    pub fn details(self, row: &impl Columns, attempts: Vec<Attempt>) -> Result<Details, StoreError> {
+    /// `payload`, `payload_bytes` and `payload_size`. More of the payload may have been read than is kept.
+    pub fn details(
+        self,
+        row: &impl Columns,
+        attempts: Vec<Attempt>,
+        payload_max: usize,
+    ) -> Result<Details, StoreError> {
         let text = |column| self.maybe(row.text(column), column);
         // Byte by byte as it stands there, also where it is no text that can be read.
         let written = self.maybe(row.bytes("payload"), "payload")?;
@@ -103,7 +108,13 @@ impl Reader<'_> {
             summary: self.summary(row)?,
             content_type: text("content_type")?,
             headers: text("headers")?,
-            payload: written.or(bytes),
+            payload_bytes: amount(
+                self.maybe(row.number("payload_size"), "payload_size")?.unwrap_or_default(),
+            ),
+            payload: written.or(bytes).map(|mut payload| {
+                payload.truncate(payload_max);
+                payload
+            }),
             is_text,
             attempts,
         })
@@ -146,6 +157,7 @@ impl Reader<'_> {
     }
 }
 
-fn amount(number: i64) -> u64 {
+/// A number that is never negative unless someone has written to the table by hand.
+pub(super) fn amount(number: i64) -> u64 {
     u64::try_from(number).unwrap_or_default()
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::OutboxAdmin;
-use tenure_core::outbox::{Details, Filter, Selection, Stats, Summary};
+use tenure_core::outbox::{CauseId, Count, Details, Filter, Graves, Listing, Pulse, Selection, Stats};
 
 use super::dead::{self, Act};
 use super::{list, stats};
@@ -19,19 +19,27 @@ impl OutboxAdmin for SqliteStore {
         self.browse(stats::stats).await
     }
 
-    async fn list(&self, selection: &Selection) -> Result<Vec<Summary>, StoreError> {
+    async fn pulse(&self, at_most: u32) -> Result<Pulse, StoreError> {
+        self.browse(move |snapshot| stats::pulse(snapshot, at_most)).await
+    }
+
+    async fn graves(&self, after: Option<CauseId>, limit: u32, count_max: u32) -> Result<Graves, StoreError> {
+        self.browse(move |snapshot| dead::graves(snapshot, after, limit, count_max)).await
+    }
+
+    async fn list(&self, selection: &Selection) -> Result<Listing, StoreError> {
         let selection = selection.clone();
         self.browse(move |snapshot| list::list(snapshot, &selection)).await
     }
 
-    async fn show(&self, id: &str) -> Result<Option<Details>, StoreError> {
+    async fn show(&self, id: &str, payload_max: usize) -> Result<Option<Details>, StoreError> {
         let id = id.to_owned();
-        self.browse(move |snapshot| list::show(snapshot, &id)).await
+        self.browse(move |snapshot| list::show(snapshot, &id, payload_max)).await
     }
 
-    async fn count_dead(&self, filter: &Filter) -> Result<u64, StoreError> {
+    async fn count_dead(&self, filter: &Filter, at_most: u32) -> Result<Count, StoreError> {
         let filter = filter.clone();
-        self.browse(move |snapshot| dead::count(snapshot, &filter)).await
+        self.browse(move |snapshot| dead::count(snapshot, &filter, at_most)).await
     }
 
     async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
