@@ -9,6 +9,7 @@ mod cluster;
 mod event;
 mod lease;
 mod message;
+mod observe;
 #[cfg(test)]
 mod tests;
 
