@@ -150,7 +150,8 @@ fn a_text_of_several_statements_is_transact_sql_too() {
     for (name, text) in statements.named() {
         if !is_part(name) {
             let mut values = vec![Value::from("x"); numbers(text).last().copied().unwrap_or_default()];
-            if let Some((_, _, given)) = branched(&statements).into_iter().find(|(known, ..)| *known == name) {
+            if let Some((_, _, given)) = branched(&statements).into_iter().find(|(known, ..)| *known == name)
+            {
                 values = given;
             }
             batch.add(&Call::new(text, values)).unwrap();

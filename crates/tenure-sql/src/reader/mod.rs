@@ -10,6 +10,7 @@ mod event;
 mod lease;
 mod message;
 mod observe;
+mod search;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +21,7 @@ use uuid::Uuid;
 
 pub use event::recorded;
 pub use message::{Before, counted};
+pub use search::Found;
 
 /// A row of any driver.
 pub trait Columns {
