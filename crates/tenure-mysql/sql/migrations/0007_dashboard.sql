@@ -12,8 +12,8 @@ CREATE TABLE IF NOT EXISTS {runners} (
     cycled_ms   bigint,
     advanced_ms bigint,
     counters    text NOT NULL,
-    started_at  datetime(6) NOT NULL,
-    seen_at     datetime(6) NOT NULL,
+    started_at  datetime(6) NOT NULL DEFAULT (utc_timestamp(6)),
+    seen_at     datetime(6) NOT NULL DEFAULT (utc_timestamp(6)),
     PRIMARY KEY (node, incarnation, kind, name)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE /*!80000 utf8mb4_0900_bin */ /*M! utf8mb4_nopad_bin */;
 

@@ -120,6 +120,34 @@ impl Reader<'_> {
         })
     }
 
+    /// All about one message whose summary was read before. The columns are `content_type`, `headers`, `payload` and
+    /// `payload_bytes`, cut or whole, and `payload_size`, the size of the whole in bytes.
+    pub fn content(
+        self,
+        row: &impl Columns,
+        summary: Summary,
+        attempts: Vec<Attempt>,
+        payload_max: usize,
+    ) -> Result<Details, StoreError> {
+        let text = |column| self.maybe(row.text(column), column);
+        // Byte by byte as it stands there, also where it is no text that can be read.
+        let written = self.maybe(row.bytes("payload"), "payload")?;
+        let is_text = written.is_some();
+        let mut payload = written.or(self.maybe(row.bytes("payload_bytes"), "payload_bytes")?);
+        if let Some(payload) = &mut payload {
+            payload.truncate(payload_max);
+        }
+        Ok(Details {
+            summary,
+            content_type: text("content_type")?,
+            headers: text("headers")?,
+            payload,
+            payload_bytes: amount(self.need(row.number("payload_size"), "payload_size")?),
+            is_text,
+            attempts,
+        })
+    }
+
     /// An attempt. The columns are `number`, `at_us`, `outcome`, `took_us`, `node`, `term` and `error`.
     pub fn attempt(self, row: &impl Columns) -> Result<Attempt, StoreError> {
         let text = |column| self.maybe(row.text(column), column);
