@@ -6,7 +6,7 @@ use std::time::Duration;
 use tenure::LeaseName;
 use tenure::core::cluster::{DaemonName, LEADER_LEASE};
 use tenure::core::contract::LeaseAdmin;
-use tenure::core::lease::Revoke;
+use tenure::core::lease::{LeasePageOf, Revoke};
 use tenure::core::show::{ChangeShape, LeaseShape};
 use tenure::core::time::StoreTime;
 
@@ -49,7 +49,7 @@ pub(crate) async fn lease(global: &Global, command: &LeaseCommand) -> Result<Exi
 }
 
 async fn list(admin: &dyn LeaseAdmin, limit: u32, json: bool) -> Result<ExitCode, Failure> {
-    let (records, now) = admin.list(limit).await?;
+    let (records, now) = admin.list(&LeasePageOf::first(limit)).await?;
     let rows: Vec<LeaseShape> = records.iter().map(|record| LeaseShape::of(record, now)).collect();
     if json {
         output::json(&rows)?;
@@ -92,7 +92,7 @@ async fn history(
     limit: u32,
     json: bool,
 ) -> Result<ExitCode, Failure> {
-    let changes = admin.history(name, limit).await?;
+    let changes = admin.history(name, None, limit).await?;
     if json {
         let rows: Vec<ChangeShape> = changes.iter().map(ChangeShape::from).collect();
         output::json(&rows)?;

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use tenure::core::lease::LeasePageOf;
 use tenure::core::outbox::{Health, HealthThresholds, Level};
 use tenure::core::show::{LeaseLine, Overview, StatsShape, StatusShape, SubscriptionShape};
 use tenure::core::subscription::Progress;
@@ -15,6 +16,8 @@ use crate::{lease, overview, store};
 
 /// How many leases are read: those of daemons, which are told as daemons, are among them.
 const LEASES_READ: u32 = 100_000;
+/// How many subscriptions are listed.
+const SUBSCRIPTIONS: u32 = 1_000;
 /// How many of the others are listed.
 const LEASES: usize = 200;
 
@@ -28,11 +31,11 @@ pub(crate) async fn status(global: &Global, args: &StatusArgs) -> Result<ExitCod
     let url = store::database_url(global)?;
     store::refuse_memory(url)?;
     let database = store::open_existing(global, url).await?;
-    let (mut leases, now) = database.admin().list(LEASES_READ).await?;
+    let (mut leases, now) = database.admin().list(&LeasePageOf::first(LEASES_READ)).await?;
     leases.retain(|record| DaemonName::of_lease(&record.name).is_none());
     leases.truncate(LEASES);
     let stats = database.outbox_admin().stats().await?;
-    let subscriptions = database.checkpoints().subscriptions().await?;
+    let subscriptions = database.checkpoints().subscriptions(None, SUBSCRIPTIONS).await?;
     let head = database.events().read_all(Position::START, 1).await?.head;
     let behind = |progress: &Progress| head.0.saturating_sub(progress.position.0);
     let look = database.cluster().look().await?;

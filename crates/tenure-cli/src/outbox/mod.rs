@@ -48,6 +48,7 @@ impl FilterArgs {
             source: self.source.clone(),
             kind: self.kind.clone(),
             id: self.id.clone(),
+            ..Filter::default()
         }
     }
 }

@@ -18,32 +18,36 @@ pub(super) async fn show(
     full: bool,
     as_json: bool,
 ) -> Result<ExitCode, Failure> {
-    let details = match admin.show(id).await? {
-        None => show_row(admin, id).await?,
+    let limit = if full { usize::MAX } else { PAYLOAD_BYTES };
+    let details = match admin.show(id, limit).await? {
+        None => show_row(admin, id, limit).await?,
         found => found,
     };
     let Some(details) = details else { return Err(Failure::Failed(super::no_message(id))) };
-    let limit = if full { usize::MAX } else { PAYLOAD_BYTES };
     if as_json {
-        output::json(&MessageDetails::of(&details, limit))?;
+        output::json(&MessageDetails::of(&details, usize::MAX))?;
     } else {
-        print(&details, limit);
+        print(&details);
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// The message with this number, as logs and lists tell it.
-async fn show_row(admin: &dyn OutboxAdmin, text: &str) -> Result<Option<Details>, Failure> {
+async fn show_row(
+    admin: &dyn OutboxAdmin,
+    text: &str,
+    payload_max: usize,
+) -> Result<Option<Details>, Failure> {
     let Ok(row) = text.parse::<i64>() else { return Ok(None) };
     let selection =
         Selection { before: Some(RowId(row.saturating_add(1))), limit: 1, ..Selection::default() };
-    match admin.list(&selection).await?.first() {
-        Some(summary) if summary.row.0 == row => Ok(admin.show(&summary.id).await?),
+    match admin.list(&selection).await?.messages.first() {
+        Some(summary) if summary.row.0 == row => Ok(admin.show(&summary.id, payload_max).await?),
         _ => Ok(None),
     }
 }
 
-fn print(details: &Details, limit: usize) {
+fn print(details: &Details) {
     let summary = &details.summary;
     let field = |name: &str, value: &str| output::line(format_args!("{name:<12} {}", plain(value, 2_000)));
     field("id", &summary.id);
@@ -72,7 +76,7 @@ fn print(details: &Details, limit: usize) {
     if let Some(headers) = &details.headers {
         field("headers", headers);
     }
-    let (text, cut) = payload_text(details, limit);
+    let (text, cut) = payload_text(details, usize::MAX);
     let what = if details.is_text { "payload" } else { "payload, hex" };
     output::line(format_args!("{what:<12} {}", plain(&text.unwrap_or_else(|| "none".into()), usize::MAX)));
     if cut {

@@ -22,6 +22,7 @@ const USES: &[(&str, &str)] = &[
     ("assignments", "daemons: where each runs, and why"),
     ("audit", "what operators did"),
     ("schema", "which migrations were applied"),
+    ("runners", "what the loops of each process say of themselves"),
     ("outbox", "messages; this is the table that your programs insert into"),
     ("outbox_pending", "one narrow row for each message that is not finished"),
     ("outbox_attempts", "every attempt to deliver"),

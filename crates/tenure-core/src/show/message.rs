@@ -222,7 +222,7 @@ impl MessageDetails {
             id,
             last_error,
             payload,
-            payload_bytes: details.payload.as_ref().map_or(0, |payload| payload.len() as u64),
+            payload_bytes: details.payload_bytes,
             payload_cut,
             payload_hidden: false,
             payload_is_hex: details.payload.is_some() && !details.is_text,
@@ -247,8 +247,9 @@ impl MessageDetails {
 /// payload.
 pub fn payload_text(details: &Details, payload_max: usize) -> (Option<String>, bool) {
     let Some(bytes) = &details.payload else { return (None, false) };
-    let (text, cut) = shown(bytes, details.is_text, payload_max);
-    (Some(text), cut)
+    let (text, _) = shown(bytes, details.is_text, payload_max);
+    // The store may have cut it before.
+    (Some(text), details.payload_bytes > bytes.len().min(payload_max) as u64)
 }
 
 /// At most so many bytes, as text or as hexadecimal digits, and whether there is more.

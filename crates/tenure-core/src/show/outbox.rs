@@ -86,6 +86,8 @@ impl Shape for ChangedShape {
 pub struct DryRunShape {
     /// That nothing was done: always true.
     pub dry_run: bool,
+    /// Whether there are more: they were not counted further.
+    pub or_more: bool,
     /// How many messages would be changed.
     pub would_change: u64,
 }
@@ -93,6 +95,6 @@ pub struct DryRunShape {
 impl Shape for DryRunShape {
     const NAME: &'static str = "DryRun";
     fn schema() -> Value {
-        object(vec![("dry_run", truth()), ("would_change", whole())])
+        object(vec![("dry_run", truth()), ("or_more", truth()), ("would_change", whole())])
     }
 }

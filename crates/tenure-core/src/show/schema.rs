@@ -6,9 +6,9 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    AttemptShape, AvoidShape, ChangeShape, ChangedShape, DaemonShape, DaemonsShape, DryRunShape, EventShape,
-    LeaderShape, LeaseLine, LeaseShape, MessageDetails, MessageShape, NodeShape, ParkedShape, StatsShape,
-    StatusShape, SubscriptionShape,
+    AttemptShape, AuditShape, AvoidShape, ChangeShape, ChangedShape, DaemonShape, DaemonsShape, DryRunShape,
+    EventShape, GraveShape, LeaderShape, LeaseLine, LeaseShape, MessageDetails, MessageShape, NodeShape,
+    ParkedShape, PulseShape, RunnerShape, StatsShape, StatusShape, StreamShape, SubscriptionShape,
 };
 
 /// Something that programs see, with its schema.
@@ -41,6 +41,11 @@ pub fn schemas() -> BTreeMap<&'static str, Value> {
     add::<ParkedShape>(&mut all);
     add::<StatsShape>(&mut all);
     add::<StatusShape>(&mut all);
+    add::<AuditShape>(&mut all);
+    add::<GraveShape>(&mut all);
+    add::<PulseShape>(&mut all);
+    add::<RunnerShape>(&mut all);
+    add::<StreamShape>(&mut all);
     add::<SubscriptionShape>(&mut all);
     all
 }

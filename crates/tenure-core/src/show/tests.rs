@@ -7,10 +7,14 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::cluster::{Avoid, ClusterLook, Daemon, DaemonName, DaemonSpec, Group, Member, Standing};
-use crate::event::{Metadata, Position, Recorded, StreamName, Version};
+use crate::event::{Metadata, Position, Recorded, StreamLine, StreamName, Version};
 use crate::id::{Node, NodeName, Unique};
 use crate::lease::{Cause, Change, LeaseName, LeaseRecord, Term};
-use crate::outbox::{Attempt, Body, Details, Kind, Level, MessageId, RowId, Sequence, State, Stats, Summary};
+use crate::observe::{AuditId, AuditLine, RunnerKind, RunnerReport, RunnerRow};
+use crate::outbox::{
+    Attempt, Body, CauseId, Count, Details, Grave, Kind, Level, MessageId, Pulse, RowId, Sequence, State,
+    Stats, Summary,
+};
 use crate::registry::Origin;
 use crate::subscription::{Aside, Parked, Progress, SubscriptionName};
 use crate::time::StoreTime;
@@ -81,6 +85,7 @@ fn details() -> Details {
         content_type: Some("text/plain".into()),
         headers: Some("{\"a\":\"b\"}".into()),
         payload: Some(b"hello".to_vec()),
+        payload_bytes: 5,
         is_text: true,
         attempts: vec![attempt],
     }
@@ -125,7 +130,7 @@ fn status() -> StatusShape {
         name: SubscriptionName::new("mails").unwrap(),
         position: Position(5),
         moved_at: at(1),
-        parked: 1,
+        parked: Count { number: 1, or_more: true },
     };
     let stats = Stats { lag: Some(Duration::from_millis(1_500)), ..Stats::default() };
     StatusShape {
@@ -160,14 +165,62 @@ fn event() -> Recorded {
     }
 }
 
+fn line() -> StreamLine {
+    StreamLine { stream: event().stream, version: Version(3), snapshot: Some(Version(2)) }
+}
+
+fn pulse() -> Pulse {
+    Pulse {
+        now: at(5),
+        newest: Some(RowId(7)),
+        pending: Count { number: 10, or_more: true },
+        retrying: Count::exactly(1),
+        dead: Count::exactly(2),
+        halted_sources: Count::exactly(0),
+        lag: Some(Duration::from_millis(1_500)),
+        lag_is_least: true,
+    }
+}
+
+fn audit() -> AuditLine {
+    AuditLine {
+        id: AuditId(1),
+        at: at(1),
+        actor: "ada".into(),
+        action: "retry".into(),
+        subject: "i".into(),
+        detail: "dead".into(),
+    }
+}
+
+fn runner() -> RunnerRow {
+    let report = RunnerReport {
+        kind: RunnerKind::Relay,
+        name: "outbox".into(),
+        state: "leading".into(),
+        trouble: Some("t".into()),
+        cycled_ago: Some(Duration::from_millis(5)),
+        advanced_ago: Some(Duration::from_millis(7)),
+        every: Duration::from_secs(2),
+        counters: [("delivered".into(), 3)].into(),
+    };
+    RunnerRow { node: node(), report, started_at: at(1), seen_at: at(2) }
+}
+
 /// A value of each shape, with something in every field that may be empty.
 fn samples() -> BTreeMap<&'static str, Value> {
     let mut all = BTreeMap::new();
     fn add<S: Shape>(all: &mut BTreeMap<&'static str, Value>, sample: &S) {
         all.insert(S::NAME, serde_json::to_value(sample).unwrap());
     }
-    let change =
-        Change { name: lease().name, term: lease().term, cause: Cause::Crashed, node: node(), at: at(1) };
+    let change = Change {
+        id: None,
+        name: lease().name,
+        term: lease().term,
+        cause: Cause::Crashed,
+        node: node(),
+        at: at(1),
+    };
     let (look, daemon) = cluster();
     let status = status();
     let details = MessageDetails::of(&details(), 10);
@@ -177,7 +230,7 @@ fn samples() -> BTreeMap<&'static str, Value> {
     add(&mut all, &ChangedShape { by: "ada".into(), changed: 1, ids: vec!["i".into()] });
     add(&mut all, &DaemonShape::of(&daemon, &look));
     add(&mut all, &status.daemons);
-    add(&mut all, &DryRunShape { dry_run: true, would_change: 1 });
+    add(&mut all, &DryRunShape { dry_run: true, or_more: false, would_change: 1 });
     add(&mut all, &EventShape::of(&event(), 10).hidden());
     let aside = Aside {
         position: Position(5),
@@ -188,6 +241,13 @@ fn samples() -> BTreeMap<&'static str, Value> {
         attempts: 3,
     };
     add(&mut all, &ParkedShape::from(&Parked { aside, parked_at: at(1) }));
+    add(&mut all, &StreamShape::from(&line()));
+    add(&mut all, &PulseShape::from(&pulse()));
+    let cause = CauseId::of(Kind::Rejected, "no");
+    let messages = Count::exactly(1);
+    add(&mut all, &GraveShape::from(&Grave { cause, messages, newest: summary(), oldest: summary() }));
+    add(&mut all, &AuditShape::from(&audit()));
+    add(&mut all, &RunnerShape::from(&runner()));
     add(&mut all, status.leader.as_ref().unwrap());
     add(&mut all, &status.leases[0]);
     add(&mut all, &LeaseShape::of(&lease(), at(5)));
