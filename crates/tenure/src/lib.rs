@@ -48,10 +48,12 @@ mod open_leases;
 mod presence;
 mod record;
 mod relay;
+mod runners;
 pub mod sink;
 mod stop;
 mod subscription;
 mod sweeper;
+pub mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
 
@@ -105,6 +107,7 @@ pub use open::{Database, OpenError, OpenOptions, Store, migrations, open};
 pub use open_leases::{grants_leases_only, open_leases};
 pub use record::{Recorder, RecorderOptions, Recording, RecordingLeases, RecordingLocks};
 pub use relay::{Depot, Relay, RelayError, RelayStatus, Role};
+pub use runners::{Beat, Runners, runners};
 pub use stop::Stop;
 pub use subscription::{
     EventHandler, HandleError, Handling, Projection, Route, Routes, Subscription, SubscriptionError,
