@@ -5,8 +5,11 @@
 //! prose that has a mark is compared too ([`numbers`]).
 
 mod commands;
+mod limits;
+mod metrics;
 mod numbers;
 mod options;
+mod shapes;
 mod tables;
 
 use std::path::Path;
@@ -38,6 +41,9 @@ pub(crate) fn reference(args: &ReferenceArgs) -> Result<ExitCode, Failure> {
         Page { file: "cli.md", text: commands::page() },
         Page { file: "options.md", text: options::page(&groups) },
         Page { file: "tables.md", text: tables::page()? },
+        Page { file: "json.md", text: shapes::page() },
+        Page { file: "metrics.md", text: metrics::page() },
+        Page { file: "limits.md", text: limits::page() },
     ];
     let mut wrong = Vec::new();
     for page in pages {
