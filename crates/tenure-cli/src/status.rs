@@ -27,6 +27,7 @@ pub(crate) async fn status(global: &Global, args: &StatusArgs) -> Result<ExitCod
         lag_unhealthy: args.lag_unhealthy,
         dead_degraded: args.dead_degraded,
         dead_unhealthy: args.dead_unhealthy,
+        ..HealthThresholds::default()
     };
     let url = store::database_url(global)?;
     store::refuse_memory(url)?;

@@ -37,6 +37,7 @@ mod error;
 mod events;
 mod exclusive;
 mod fenced;
+mod health;
 mod heart;
 mod hub;
 mod lease;
@@ -63,6 +64,7 @@ pub use tenure_core::StoreError;
 pub use tenure_core::cluster::{
     ClusterSettings, DaemonFilter, DaemonName, DaemonSpec, DaemonState, Group, Steering,
 };
+pub use tenure_core::health::{HealthReport, HealthThresholds, Level};
 pub use tenure_core::id::{Node, NodeName};
 pub use tenure_core::lease::{
     Fence, FenceError, Fenced, Holder, LeaseName, LeaseSettings, Loss, PresenceSettings, Release, Term,
@@ -99,6 +101,7 @@ pub use error::LeaseError;
 pub use events::Events;
 pub use exclusive::run_exclusively;
 pub use fenced::FencedLeases;
+pub use health::HealthMonitor;
 pub use lease::{Acquired, Lease, Leases, OnLost, TrustWatch};
 pub use locks::LeaseLocks;
 pub use mandate::{InAir, Left, Mandate};

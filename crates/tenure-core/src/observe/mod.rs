@@ -29,7 +29,7 @@ pub use metric::{
 };
 pub use prometheus::{PROMETHEUS_CONTENT_TYPE, PrometheusText};
 pub use runner::{
-    NotARunnerKind, RUNNER_KINDS, RUNNER_NAME_MAX_BYTES, RUNNER_ROWS_MAX, RUNNERS_MAX, RunnerKind,
-    RunnerReport, RunnerRow, Runners,
+    LocalRunners, NotARunnerKind, RUNNER_KINDS, RUNNER_NAME_MAX_BYTES, RUNNER_ROWS_MAX, RUNNERS_MAX,
+    RunnerKind, RunnerReport, RunnerRow, Runners,
 };
 pub use trace::{SPANS, TRACEPARENT, TRACESTATE, TraceContext, trace_headers};

@@ -140,6 +140,12 @@ pub struct RunnerReport {
     pub counters: BTreeMap<Cow<'static, str>, u64>,
 }
 
+/// Who knows the loops of this process; the crate `tenure` does.
+pub trait LocalRunners: Send + Sync + fmt::Debug {
+    /// What they say of themselves now.
+    fn list(&self) -> Vec<RunnerReport>;
+}
+
 /// A report as a store keeps it. Times are by the store's clock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RunnerRow {

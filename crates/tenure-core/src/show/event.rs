@@ -1,4 +1,4 @@
-//! Streams, their events, and those that a subscription has put aside.
+//! Events, and those that a subscription has put aside.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::message::shown;
 use super::schema::{Shape, map_of, maybe, object, text, truth, whole};
-use crate::event::{Recorded, StreamLine};
+use crate::event::Recorded;
 use crate::outbox::Body;
 use crate::subscription::Parked;
 
@@ -155,33 +155,5 @@ impl Shape for ParkedShape {
             ("type", text()),
             ("version", whole()),
         ])
-    }
-}
-
-/// A stream in a list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct StreamShape {
-    /// Which version its snapshot shows, if it has one.
-    pub snapshot: Option<i64>,
-    /// Its name.
-    pub stream: String,
-    /// How many events it has.
-    pub version: i64,
-}
-
-impl From<&StreamLine> for StreamShape {
-    fn from(line: &StreamLine) -> Self {
-        Self {
-            snapshot: line.snapshot.map(|version| version.0),
-            stream: line.stream.to_string(),
-            version: line.version.0,
-        }
-    }
-}
-
-impl Shape for StreamShape {
-    const NAME: &'static str = "Stream";
-    fn schema() -> Value {
-        object(vec![("snapshot", maybe(whole())), ("stream", text()), ("version", whole())])
     }
 }

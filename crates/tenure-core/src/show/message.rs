@@ -247,9 +247,9 @@ impl MessageDetails {
 /// payload.
 pub fn payload_text(details: &Details, payload_max: usize) -> (Option<String>, bool) {
     let Some(bytes) = &details.payload else { return (None, false) };
-    let (text, _) = shown(bytes, details.is_text, payload_max);
-    // The store may have cut it before.
-    (Some(text), details.payload_bytes > bytes.len().min(payload_max) as u64)
+    let (text, cut) = shown(bytes, details.is_text, payload_max);
+    // The store may have read only the beginning.
+    (Some(text), cut || details.payload_bytes > bytes.len() as u64)
 }
 
 /// At most so many bytes, as text or as hexadecimal digits, and whether there is more.

@@ -6,30 +6,26 @@
 //!
 //! Fields stand in the order in which they are written: by their names, but for leases, whose order is older.
 
-mod audit;
 mod cluster;
 mod event;
 mod lease;
 mod message;
+mod operate;
 mod outbox;
 mod overview;
-mod pulse;
-mod runner;
 mod schema;
 mod status;
 mod subscription;
 #[cfg(test)]
 mod tests;
 
-pub use self::audit::AuditShape;
 pub use self::cluster::{AvoidShape, DaemonShape, DaemonsShape, LeaderShape, NodeShape, is_orphaned, reason};
-pub use self::event::{EventShape, ParkedShape, StreamShape};
+pub use self::event::{EventShape, ParkedShape};
 pub use self::lease::{ChangeShape, LeaseLine, LeaseShape, lease_state};
 pub use self::message::{AttemptShape, MessageDetails, MessageShape, payload_text};
+pub use self::operate::{AuditShape, CauseShape, PulseShape, RunnerShape, StreamShape};
 pub use self::outbox::{ChangedShape, DryRunShape, StatsShape};
 pub use self::overview::Overview;
-pub use self::pulse::{GraveShape, PulseShape};
-pub use self::runner::RunnerShape;
 pub use self::schema::{Shape, schemas};
 pub use self::status::StatusShape;
 pub use self::subscription::SubscriptionShape;

@@ -86,7 +86,7 @@ impl Shape for ChangedShape {
 pub struct DryRunShape {
     /// That nothing was done: always true.
     pub dry_run: bool,
-    /// Whether there are more: they were not counted further.
+    /// Whether there may be more: no further was counted.
     pub or_more: bool,
     /// How many messages would be changed.
     pub would_change: u64,

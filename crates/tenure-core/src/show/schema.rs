@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    AttemptShape, AuditShape, AvoidShape, ChangeShape, ChangedShape, DaemonShape, DaemonsShape, DryRunShape,
-    EventShape, GraveShape, LeaderShape, LeaseLine, LeaseShape, MessageDetails, MessageShape, NodeShape,
+    AttemptShape, AuditShape, AvoidShape, CauseShape, ChangeShape, ChangedShape, DaemonShape, DaemonsShape,
+    DryRunShape, EventShape, LeaderShape, LeaseLine, LeaseShape, MessageDetails, MessageShape, NodeShape,
     ParkedShape, PulseShape, RunnerShape, StatsShape, StatusShape, StreamShape, SubscriptionShape,
 };
 
@@ -25,7 +25,9 @@ pub trait Shape: Serialize {
 pub fn schemas() -> BTreeMap<&'static str, Value> {
     let mut all = BTreeMap::new();
     add::<AttemptShape>(&mut all);
+    add::<AuditShape>(&mut all);
     add::<AvoidShape>(&mut all);
+    add::<CauseShape>(&mut all);
     add::<ChangeShape>(&mut all);
     add::<ChangedShape>(&mut all);
     add::<DaemonShape>(&mut all);
@@ -39,12 +41,10 @@ pub fn schemas() -> BTreeMap<&'static str, Value> {
     add::<MessageShape>(&mut all);
     add::<NodeShape>(&mut all);
     add::<ParkedShape>(&mut all);
-    add::<StatsShape>(&mut all);
-    add::<StatusShape>(&mut all);
-    add::<AuditShape>(&mut all);
-    add::<GraveShape>(&mut all);
     add::<PulseShape>(&mut all);
     add::<RunnerShape>(&mut all);
+    add::<StatsShape>(&mut all);
+    add::<StatusShape>(&mut all);
     add::<StreamShape>(&mut all);
     add::<SubscriptionShape>(&mut all);
     all

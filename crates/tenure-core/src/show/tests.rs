@@ -7,14 +7,13 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::cluster::{Avoid, ClusterLook, Daemon, DaemonName, DaemonSpec, Group, Member, Standing};
-use crate::event::{Metadata, Position, Recorded, StreamLine, StreamName, Version};
+use crate::event::StreamLine;
+use crate::event::{Metadata, Position, Recorded, StreamName, Version};
 use crate::id::{Node, NodeName, Unique};
 use crate::lease::{Cause, Change, LeaseName, LeaseRecord, Term};
 use crate::observe::{AuditId, AuditLine, RunnerKind, RunnerReport, RunnerRow};
-use crate::outbox::{
-    Attempt, Body, CauseId, Count, Details, Grave, Kind, Level, MessageId, Pulse, RowId, Sequence, State,
-    Stats, Summary,
-};
+use crate::outbox::Grave;
+use crate::outbox::{Attempt, Body, Details, Kind, Level, MessageId, RowId, Sequence, State, Stats, Summary};
 use crate::registry::Origin;
 use crate::subscription::{Aside, Parked, Progress, SubscriptionName};
 use crate::time::StoreTime;
@@ -130,7 +129,7 @@ fn status() -> StatusShape {
         name: SubscriptionName::new("mails").unwrap(),
         position: Position(5),
         moved_at: at(1),
-        parked: Count { number: 1, or_more: true },
+        parked: crate::outbox::Count { number: 1, or_more: true },
     };
     let stats = Stats { lag: Some(Duration::from_millis(1_500)), ..Stats::default() };
     StatusShape {
@@ -165,48 +164,6 @@ fn event() -> Recorded {
     }
 }
 
-fn line() -> StreamLine {
-    StreamLine { stream: event().stream, version: Version(3), snapshot: Some(Version(2)) }
-}
-
-fn pulse() -> Pulse {
-    Pulse {
-        now: at(5),
-        newest: Some(RowId(7)),
-        pending: Count { number: 10, or_more: true },
-        retrying: Count::exactly(1),
-        dead: Count::exactly(2),
-        halted_sources: Count::exactly(0),
-        lag: Some(Duration::from_millis(1_500)),
-        lag_is_least: true,
-    }
-}
-
-fn audit() -> AuditLine {
-    AuditLine {
-        id: AuditId(1),
-        at: at(1),
-        actor: "ada".into(),
-        action: "retry".into(),
-        subject: "i".into(),
-        detail: "dead".into(),
-    }
-}
-
-fn runner() -> RunnerRow {
-    let report = RunnerReport {
-        kind: RunnerKind::Relay,
-        name: "outbox".into(),
-        state: "leading".into(),
-        trouble: Some("t".into()),
-        cycled_ago: Some(Duration::from_millis(5)),
-        advanced_ago: Some(Duration::from_millis(7)),
-        every: Duration::from_secs(2),
-        counters: [("delivered".into(), 3)].into(),
-    };
-    RunnerRow { node: node(), report, started_at: at(1), seen_at: at(2) }
-}
-
 /// A value of each shape, with something in every field that may be empty.
 fn samples() -> BTreeMap<&'static str, Value> {
     let mut all = BTreeMap::new();
@@ -214,7 +171,7 @@ fn samples() -> BTreeMap<&'static str, Value> {
         all.insert(S::NAME, serde_json::to_value(sample).unwrap());
     }
     let change = Change {
-        id: None,
+        id: Some(crate::lease::HistoryId(1)),
         name: lease().name,
         term: lease().term,
         cause: Cause::Crashed,
@@ -241,13 +198,44 @@ fn samples() -> BTreeMap<&'static str, Value> {
         attempts: 3,
     };
     add(&mut all, &ParkedShape::from(&Parked { aside, parked_at: at(1) }));
-    add(&mut all, &StreamShape::from(&line()));
-    add(&mut all, &PulseShape::from(&pulse()));
-    let cause = CauseId::of(Kind::Rejected, "no");
-    let messages = Count::exactly(1);
-    add(&mut all, &GraveShape::from(&Grave { cause, messages, newest: summary(), oldest: summary() }));
-    add(&mut all, &AuditShape::from(&audit()));
-    add(&mut all, &RunnerShape::from(&runner()));
+    let count = |number| crate::outbox::Count { number, or_more: true };
+    let pulse = crate::outbox::Pulse {
+        now: at(1),
+        newest: None,
+        pending: count(1),
+        retrying: count(1),
+        dead: count(1),
+        halted_sources: count(1),
+        lag: Some(Duration::from_secs(1)),
+        lag_is_least: true,
+    };
+    add(&mut all, &PulseShape::from(&pulse));
+    let cause = crate::outbox::CauseId::UNKNOWN;
+    let grave = Grave { cause, messages: count(1), newest: summary(), oldest: summary() };
+    add(&mut all, &CauseShape::from(&grave));
+    let line = AuditLine {
+        id: AuditId(1),
+        at: at(1),
+        actor: "ada".into(),
+        action: "retry".into(),
+        subject: "i".into(),
+        detail: "d".into(),
+    };
+    add(&mut all, &AuditShape::from(&line));
+    let report = RunnerReport {
+        kind: RunnerKind::Relay,
+        name: "outbox".into(),
+        state: "leading".into(),
+        trouble: Some("t".into()),
+        cycled_ago: Some(Duration::from_secs(1)),
+        advanced_ago: Some(Duration::from_secs(1)),
+        every: Duration::from_secs(1),
+        counters: [("delivered".into(), 1)].into(),
+    };
+    let row = RunnerRow { node: node(), report, started_at: at(1), seen_at: at(2) };
+    add(&mut all, &RunnerShape::from(&row));
+    let line = StreamLine { stream: event().stream, version: Version(2), snapshot: Some(Version(1)) };
+    add(&mut all, &StreamShape::from(&line));
     add(&mut all, status.leader.as_ref().unwrap());
     add(&mut all, &status.leases[0]);
     add(&mut all, &LeaseShape::of(&lease(), at(5)));

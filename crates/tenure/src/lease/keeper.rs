@@ -96,7 +96,7 @@ impl Keeper {
         started: Monotonic,
         kind: &str,
     ) -> (Self, Seat) {
-        let beat = runners().register(RunnerKind::Lease, grant.name.as_str(), NAP_MAX);
+        let beat = runners().register(RunnerKind::Lease, grant.name.as_str(), settings.renew);
         beat.state(format!("held, term {}", grant.term));
         let incumbent = Incumbent::begin(&grant, settings, started, clock.now());
         let (seat_keeper, seat) = Seat::new(Some(grant.fence()), incumbent.trusted_until(), handlers);

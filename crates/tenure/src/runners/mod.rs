@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use tenure_core::observe::{RUNNER_NAME_MAX_BYTES, RunnerKind, RunnerReport};
+use tenure_core::observe::{LocalRunners, RUNNER_NAME_MAX_BYTES, RunnerKind, RunnerReport};
 use tenure_core::time::{Clock, Monotonic};
 
 use crate::clock::SteadyClock;
@@ -87,6 +87,12 @@ impl Runners {
             }
         }
         reports
+    }
+}
+
+impl LocalRunners for Runners {
+    fn list(&self) -> Vec<RunnerReport> {
+        Self::list(self)
     }
 }
 
