@@ -19,7 +19,9 @@
 //! | [`entity`] | aggregates and processes: what they decide, and what becomes of it |
 //! | [`subscription`] | reading all events in order: where a reader stands, what it does about failures |
 //! | [`cluster`] | nodes, election, daemons: the pure decisions of a store, a leader and a node |
-//! | [`observe`] | what the loops of a process say of themselves |
+//! | [`show`] | what programs see: the shapes of JSON, with their schemas |
+//! | [`observe`] | what the loops of a process say of themselves; numbers, traces, who did what |
+//! | [`health`] | whether all is well, judged from facts |
 //! | [`registry`] | what kind of work a lock's name stands for |
 //! | [`memory`] | the in-memory backend, for tests and single processes |
 
@@ -29,6 +31,7 @@ pub mod entity;
 pub mod error;
 pub mod event;
 pub mod hash;
+pub mod health;
 pub mod id;
 pub mod lease;
 pub mod memory;
@@ -37,6 +40,7 @@ pub mod naming;
 pub mod observe;
 pub mod outbox;
 pub mod registry;
+pub mod show;
 pub mod subscription;
 pub mod time;
 
