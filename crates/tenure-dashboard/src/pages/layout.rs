@@ -17,6 +17,12 @@ pub(crate) fn page(asked: &Asked, title: &str, main: &Markup) -> Response {
             head { meta charset="utf-8"; title { (title) " · Tenure" } }
             body {
                 main { h1 { (title) } (main) }
+                @if asked.known.is_some() {
+                    form method="post" action=(asked.link("/logout")) {
+                        input type="hidden" name="csrf" value=(asked.form_token());
+                        button { "Log out" }
+                    }
+                }
                 footer { "request " (asked.id) " " (who) }
             }
         }
