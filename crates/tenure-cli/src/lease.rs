@@ -7,7 +7,7 @@ use serde::Serialize;
 use tenure::LeaseName;
 use tenure::core::cluster::{DaemonName, LEADER_LEASE};
 use tenure::core::contract::LeaseAdmin;
-use tenure::core::lease::{LeaseRecord, Revoke};
+use tenure::core::lease::{LeasePageOf, LeaseRecord, Revoke};
 use tenure::core::time::StoreTime;
 
 use crate::args::{Global, LeaseCommand};
@@ -104,7 +104,7 @@ pub(crate) fn state(record: &LeaseRecord, now: StoreTime) -> &'static str {
 }
 
 async fn list(admin: &dyn LeaseAdmin, limit: u32, json: bool) -> Result<ExitCode, Failure> {
-    let (records, now) = admin.list(limit).await?;
+    let (records, now) = admin.list(&LeasePageOf::first(limit)).await?;
     let rows: Vec<Row> = records.iter().map(|record| Row::new(record, now)).collect();
     if json {
         output::json(&rows)?;
@@ -147,7 +147,7 @@ async fn history(
     limit: u32,
     json: bool,
 ) -> Result<ExitCode, Failure> {
-    let changes = admin.history(name, limit).await?;
+    let changes = admin.history(name, None, limit).await?;
     if json {
         let rows: Vec<_> = changes
             .iter()

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::json;
+use tenure::core::lease::LeasePageOf;
 use tenure::core::outbox::{Health, HealthThresholds, Level};
 use tenure::core::subscription::Progress;
 use tenure::event::Position;
@@ -16,6 +17,8 @@ use crate::{lease, store};
 
 /// How many leases are read: those of daemons, which are told as daemons, are among them.
 const LEASES_READ: u32 = 100_000;
+/// How many subscriptions are listed.
+const SUBSCRIPTIONS: u32 = 1_000;
 /// How many of the others are listed.
 const LEASES: usize = 200;
 
@@ -29,11 +32,11 @@ pub(crate) async fn status(global: &Global, args: &StatusArgs) -> Result<ExitCod
     let url = store::database_url(global)?;
     store::refuse_memory(url)?;
     let database = store::open_existing(global, url).await?;
-    let (mut leases, now) = database.admin().list(LEASES_READ).await?;
+    let (mut leases, now) = database.admin().list(&LeasePageOf::first(LEASES_READ)).await?;
     leases.retain(|record| DaemonName::of_lease(&record.name).is_none());
     leases.truncate(LEASES);
     let stats = database.outbox_admin().stats().await?;
-    let subscriptions = database.checkpoints().subscriptions().await?;
+    let subscriptions = database.checkpoints().subscriptions(None, SUBSCRIPTIONS).await?;
     let head = database.events().read_all(Position::START, 1).await?.head;
     let behind = |progress: &Progress| head.0.saturating_sub(progress.position.0);
     let look = database.cluster().look().await?;
@@ -57,7 +60,7 @@ pub(crate) async fn status(global: &Global, args: &StatusArgs) -> Result<ExitCod
             .map(|progress| {
                 json!({
                     "name": progress.name, "position": progress.position, "behind": behind(progress),
-                    "parked": progress.parked, "moved_at": progress.moved_at.to_string(),
+                    "parked": progress.parked.number, "moved_at": progress.moved_at.to_string(),
                 })
             })
             .collect();

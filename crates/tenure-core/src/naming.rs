@@ -86,7 +86,7 @@ impl Naming {
 const DOUBLE_QUOTES: (char, char) = ('"', '"');
 
 /// Every table a statement may name. Not every database has all of them.
-pub const TABLES: [&str; 19] = [
+pub const TABLES: [&str; 20] = [
     "leases",
     "fences",
     "append_slots",
@@ -106,6 +106,7 @@ pub const TABLES: [&str; 19] = [
     "snapshots",
     "checkpoints",
     "parked",
+    "runners",
 ];
 
 #[cfg(test)]

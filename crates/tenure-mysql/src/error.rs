@@ -65,7 +65,7 @@ fn without_account(message: &str) -> String {
 fn kind(number: u16) -> FaultKind {
     match number {
         // A key; a column that a migration would add.
-        1062 | 1586 | 1060 => FaultKind::Duplicate,
+        1062 | 1586 | 1060 | 1061 => FaultKind::Duplicate,
         // A deadlock; a record that has changed since the snapshot was taken (MariaDB).
         1213 | 1020 => FaultKind::Deadlock,
         // A lock not had in time or at once; a statement that took too long; too many connections.

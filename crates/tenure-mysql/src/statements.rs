@@ -45,6 +45,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         tables: &[],
         sql: include_str!("../sql/migrations/0006_origins.sql"),
     },
+    Migration {
+        version: 7,
+        description: "what a dashboard needs: runners, causes of death, stories",
+        tables: &["runners"],
+        sql: include_str!("../sql/migrations/0007_dashboard.sql"),
+    },
 ];
 
 /// What a server is asked first.

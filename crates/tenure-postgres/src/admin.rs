@@ -3,9 +3,10 @@
 use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::LeaseAdmin;
-use tenure_core::lease::{Change, LeaseName, LeaseRecord, Revoke, decide};
+use tenure_core::lease::{Change, HistoryId, LeaseName, LeasePageOf, LeaseRecord, Revoke, decide};
 use tenure_core::time::StoreTime;
 use tenure_sql::Reader;
+use tenure_sql::not_built;
 use tokio_postgres::types::Type;
 
 use crate::error::unreachable;
@@ -15,7 +16,11 @@ use crate::writing::{Audit, Params};
 
 #[async_trait]
 impl LeaseAdmin for PostgresStore {
-    async fn list(&self, limit: u32) -> Result<(Vec<LeaseRecord>, StoreTime), StoreError> {
+    async fn list(&self, page: &LeasePageOf) -> Result<(Vec<LeaseRecord>, StoreTime), StoreError> {
+        let limit = page.limit;
+        if page.after.is_some() || page.prefix.is_some() {
+            return Err(not_built(&self.shared.label));
+        }
         let shared = &self.shared;
         let rows = shared.read(&shared.statements.lease_list, &[(&i64::from(limit), Type::INT8)]).await?;
         let reader = Reader { store: &shared.label };
@@ -30,7 +35,15 @@ impl LeaseAdmin for PostgresStore {
         Ok((leases, now))
     }
 
-    async fn history(&self, name: Option<&LeaseName>, limit: u32) -> Result<Vec<Change>, StoreError> {
+    async fn history(
+        &self,
+        name: Option<&LeaseName>,
+        before: Option<HistoryId>,
+        limit: u32,
+    ) -> Result<Vec<Change>, StoreError> {
+        if before.is_some() {
+            return Err(not_built(&self.shared.label));
+        }
         let shared = &self.shared;
         let params: Params<'_> =
             &[(&name.map(LeaseName::as_str), Type::TEXT), (&i64::from(limit), Type::INT8)];

@@ -34,6 +34,7 @@
 //! [presence]: tenure_core::contract::Presence
 
 mod admin;
+mod audit;
 mod cluster;
 mod connect;
 mod error;
@@ -48,9 +49,11 @@ mod presence;
 mod probe;
 mod registry;
 mod rows;
+mod runners;
 mod schema;
 mod statements;
 mod store;
+mod stories;
 mod tls;
 mod transaction;
 mod wait;

@@ -23,7 +23,7 @@ pub(crate) struct Migration {
 }
 
 /// Every migration, in order.
-pub(crate) const MIGRATIONS: [Migration; 6] = [
+pub(crate) const MIGRATIONS: [Migration; 7] = [
     Migration {
         version: 1,
         description: "leases, their history, audit",
@@ -59,6 +59,12 @@ pub(crate) const MIGRATIONS: [Migration; 6] = [
         description: "what leases of other places were granted as",
         tables: &[],
         sql: include_str!("../sql/migrations/0006_origins.sql"),
+    },
+    Migration {
+        version: 7,
+        description: "what a dashboard needs: runners, causes of death, stories",
+        tables: &["runners"],
+        sql: include_str!("../sql/migrations/0007_dashboard.sql"),
     },
 ];
 

@@ -3,17 +3,21 @@
 use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::LeaseAdmin;
-use tenure_core::lease::{Change, LeaseName, LeaseRecord, Revoke, decide};
+use tenure_core::lease::{Change, HistoryId, LeaseName, LeasePageOf, LeaseRecord, Revoke, decide};
 use tenure_core::time::StoreTime;
 
 use crate::driver::Turn;
 use crate::lease::{Audit, Locked};
+use crate::not_built;
 use crate::store::SqlStore;
 
 #[async_trait]
 impl LeaseAdmin for SqlStore {
-    async fn list(&self, limit: u32) -> Result<(Vec<LeaseRecord>, StoreTime), StoreError> {
-        let shared = &self.shared;
+    async fn list(&self, page: &LeasePageOf) -> Result<(Vec<LeaseRecord>, StoreTime), StoreError> {
+        let (shared, limit) = (&self.shared, page.limit);
+        if page.after.is_some() || page.prefix.is_some() {
+            return Err(not_built(shared.label()));
+        }
         let rows = shared.rows(Turn::Work, &shared.statements.lease_list, [limit.into()]).await?;
         let mut leases = Vec::with_capacity(rows.len());
         let mut last = None;
@@ -25,8 +29,16 @@ impl LeaseAdmin for SqlStore {
         Ok((leases, last.ok_or_else(|| shared.no_row())?))
     }
 
-    async fn history(&self, name: Option<&LeaseName>, limit: u32) -> Result<Vec<Change>, StoreError> {
+    async fn history(
+        &self,
+        name: Option<&LeaseName>,
+        before: Option<HistoryId>,
+        limit: u32,
+    ) -> Result<Vec<Change>, StoreError> {
         let shared = &self.shared;
+        if before.is_some() {
+            return Err(not_built(shared.label()));
+        }
         let params = vec![name.map(LeaseName::as_str).into(), limit.into()];
         let rows = shared.rows(Turn::Work, &shared.statements.history_list, params).await?;
         rows.iter().map(|row| shared.reader().change(row)).collect()

@@ -31,6 +31,8 @@
 #[cfg(feature = "store")]
 mod admin;
 #[cfg(feature = "store")]
+mod audit;
+#[cfg(feature = "store")]
 mod batch;
 #[cfg(feature = "store")]
 mod cluster;
@@ -52,11 +54,15 @@ mod reader;
 mod registry;
 mod row;
 #[cfg(feature = "store")]
+mod runners;
+#[cfg(feature = "store")]
 mod schema;
 #[cfg(feature = "store")]
 mod statements;
 #[cfg(feature = "store")]
 mod store;
+#[cfg(feature = "store")]
+mod stories;
 #[cfg(feature = "store")]
 mod template;
 mod value;
@@ -84,3 +90,9 @@ pub use store::SqlStore;
 #[cfg(feature = "store")]
 pub use template::{Piece, pieces};
 pub use value::{Value, micros, moment_text, trust_millis};
+
+/// The answer of what is still to be written.
+#[doc(hidden)]
+pub fn not_built(store: &str) -> tenure_core::StoreError {
+    tenure_core::StoreError::Failed { store: store.to_owned(), message: "not built yet".into(), source: None }
+}

@@ -1,6 +1,6 @@
 -- Of all leases when ?1 is null, else of one. Two branches, so that each can walk its own index: a condition that covers
 -- both cases at once would read the whole history. Within a lease, the order of terms is the order of lines.
-select name, term, cause, node, incarnation, machine, pid, at as at_us
+select id, name, term, cause, node, incarnation, machine, pid, at as at_us
 from (
     select * from (select * from {lease_history} where ?1 is null order by id desc limit ?2)
     union all

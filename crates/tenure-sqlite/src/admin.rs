@@ -4,8 +4,9 @@ use async_trait::async_trait;
 use rusqlite::params;
 use tenure_core::StoreError;
 use tenure_core::contract::LeaseAdmin;
-use tenure_core::lease::{Change, LeaseName, LeaseRecord, Revoke, decide};
+use tenure_core::lease::{Change, HistoryId, LeaseName, LeasePageOf, LeaseRecord, Revoke, decide};
 use tenure_core::time::StoreTime;
+use tenure_sql::not_built;
 
 use crate::rows::{LeaseRow, Plain, READER};
 use crate::store::SqliteStore;
@@ -17,7 +18,11 @@ const ACTOR_MAX_CHARS: usize = 200;
 
 #[async_trait]
 impl LeaseAdmin for SqliteStore {
-    async fn list(&self, limit: u32) -> Result<(Vec<LeaseRecord>, StoreTime), StoreError> {
+    async fn list(&self, page: &LeasePageOf) -> Result<(Vec<LeaseRecord>, StoreTime), StoreError> {
+        let limit = page.limit;
+        if page.after.is_some() || page.prefix.is_some() {
+            return Err(not_built(self.label()));
+        }
         self.run(move |database| {
             let mut statement = database.connection.prepare_cached(&database.statements.lease_list)?;
             let mut found = statement.query([limit.min(PAGE_MAX)])?;
@@ -31,7 +36,15 @@ impl LeaseAdmin for SqliteStore {
         .await
     }
 
-    async fn history(&self, name: Option<&LeaseName>, limit: u32) -> Result<Vec<Change>, StoreError> {
+    async fn history(
+        &self,
+        name: Option<&LeaseName>,
+        before: Option<HistoryId>,
+        limit: u32,
+    ) -> Result<Vec<Change>, StoreError> {
+        if before.is_some() {
+            return Err(not_built(self.label()));
+        }
         let name = name.map(|name| name.as_str().to_owned());
         self.run(move |database| {
             let mut statement = database.connection.prepare_cached(&database.statements.history_list)?;

@@ -31,6 +31,7 @@
 //! | `statements`, `rows`, `error`, `trace` | SQL, rows and failures; statements for those who want to see them |
 
 mod admin;
+mod audit;
 mod clock;
 mod cluster;
 mod database;
@@ -49,9 +50,11 @@ mod reader;
 mod registry;
 mod renewal;
 mod rows;
+mod runners;
 mod schema;
 mod statements;
 mod store;
+mod stories;
 mod trace;
 mod wakeup;
 mod worker;

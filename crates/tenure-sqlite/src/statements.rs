@@ -119,6 +119,11 @@ impl Statements {
                     description: "what leases of other places were granted as",
                     sql: fill(include_str!("../sql/migrations/0006_origins.sql")),
                 },
+                Migration {
+                    version: 7,
+                    description: "what a dashboard needs: runners, causes of death, stories",
+                    sql: fill(include_str!("../sql/migrations/0007_dashboard.sql")),
+                },
             ],
         }
     }

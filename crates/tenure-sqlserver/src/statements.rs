@@ -59,6 +59,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         tables: &[],
         sql: include_str!("../sql/migrations/0006_origins.sql"),
     },
+    Migration {
+        version: 7,
+        description: "what a dashboard needs: runners, causes of death, stories",
+        tables: &["runners"],
+        sql: include_str!("../sql/migrations/0007_dashboard.sql"),
+    },
 ];
 
 /// The statements of all migrations for tables of these names, as a script for `sqlcmd`. Connects to nothing.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tenure_core::StoreError;
 use tenure_core::contract::{
-    CheckpointStore, ClusterStore, EventStore, LeaseAdmin, LeaseRegistry, LeaseStore, OutboxAdmin,
-    OutboxStore, Schema,
+    AuditLog, CheckpointStore, ClusterStore, EventStore, LeaseAdmin, LeaseRegistry, LeaseStore,
+    OperatorStores, OutboxAdmin, OutboxStore, RunnerStore, Schema, Stories,
 };
 use tenure_core::memory::MemoryStore;
 use tenure_core::naming::Naming;
@@ -32,12 +32,35 @@ pub struct OpenOptions {
     pub create: bool,
     /// How long to wait for a connection; `None` takes what the URL says, or 5 s.
     pub connect_timeout: Option<Duration>,
+    /// What it is opened for.
+    pub purpose: Purpose,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { naming: Naming::default(), create: true, connect_timeout: None }
+        Self { naming: Naming::default(), create: true, connect_timeout: None, purpose: Purpose::Work }
     }
+}
+
+/// What a store is opened for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Purpose {
+    /// For leases, relays, events.
+    #[default]
+    Work,
+    /// For an operator's tool, which asks for much and is not to be in anybody's way: few connections, and statements that
+    /// are given up soon. Nothing else is different; whether the tool may change anything is its own business.
+    Looking {
+        /// How long a statement may take.
+        statement_timeout: Duration,
+        /// How many connections there are at most.
+        connections: u32,
+    },
+}
+
+impl Purpose {
+    /// Looking, with three connections and at most 2 s for a statement.
+    pub const LOOKING: Self = Self::Looking { statement_timeout: Duration::from_secs(2), connections: 3 };
 }
 
 /// A store could not be opened. The message never holds a password.
@@ -86,6 +109,9 @@ pub struct Database {
     events: Arc<dyn EventStore>,
     checkpoints: Arc<dyn CheckpointStore>,
     cluster: Arc<dyn ClusterStore>,
+    audit: Arc<dyn AuditLog>,
+    runners: Arc<dyn RunnerStore>,
+    stories: Arc<dyn Stories>,
     schema: Arc<dyn Schema>,
 }
 
@@ -99,6 +125,9 @@ pub trait Store:
     + EventStore
     + CheckpointStore
     + ClusterStore
+    + AuditLog
+    + RunnerStore
+    + Stories
     + Schema
 {
 }
@@ -112,6 +141,9 @@ impl<S> Store for S where
         + EventStore
         + CheckpointStore
         + ClusterStore
+        + AuditLog
+        + RunnerStore
+        + Stories
         + Schema
 {
 }
@@ -129,6 +161,9 @@ impl Database {
             events: store.clone(),
             checkpoints: store.clone(),
             cluster: store.clone(),
+            audit: store.clone(),
+            runners: store.clone(),
+            stories: store.clone(),
             schema: store,
         }
     }
@@ -171,6 +206,37 @@ impl Database {
     /// The cluster: its nodes, and where its daemons are.
     pub fn cluster(&self) -> Arc<dyn ClusterStore> {
         self.cluster.clone()
+    }
+
+    /// What operators did.
+    pub fn audit(&self) -> Arc<dyn AuditLog> {
+        self.audit.clone()
+    }
+
+    /// What the loops of all processes say of themselves.
+    pub fn runners(&self) -> Arc<dyn RunnerStore> {
+        self.runners.clone()
+    }
+
+    /// Streams by name, and events by what they share.
+    pub fn stories(&self) -> Arc<dyn Stories> {
+        self.stories.clone()
+    }
+
+    /// All that an operator's tool needs. Give such a tool a database of its own, opened for
+    /// [looking](Purpose::Looking), so that nothing waits for what it asks.
+    pub fn for_operators(&self) -> OperatorStores {
+        OperatorStores {
+            leases: self.admin(),
+            outbox: self.outbox_admin(),
+            events: self.events(),
+            stories: self.stories(),
+            checkpoints: self.checkpoints(),
+            cluster: self.cluster(),
+            audit: self.audit(),
+            runners: self.runners(),
+            capabilities: self.leases.capabilities(),
+        }
     }
 
     /// The schema.
@@ -242,6 +308,12 @@ async fn open_postgres(url: &str, options: OpenOptions) -> Result<Database, Open
     let mut postgres = PostgresOptions::from_url(url).map_err(bad_url)?;
     postgres.naming = options.naming;
     postgres.connect_timeout = options.connect_timeout.unwrap_or(postgres.connect_timeout);
+    if let Purpose::Looking { statement_timeout, connections } = options.purpose {
+        postgres.statement_timeout = statement_timeout;
+        postgres.lock_timeout = postgres.lock_timeout.min(statement_timeout);
+        postgres.max_connections = connections;
+        postgres.max_outbox_connections = connections;
+    }
     connected(PostgresStore::connect(postgres)).await
 }
 
@@ -257,6 +329,12 @@ async fn open_mysql(url: &str, options: OpenOptions) -> Result<Database, OpenErr
     let mut mysql = MySqlOptions::from_url(url).map_err(bad_url)?;
     mysql.naming = options.naming;
     mysql.connect_timeout = options.connect_timeout.unwrap_or(mysql.connect_timeout);
+    if let Purpose::Looking { statement_timeout, connections } = options.purpose {
+        mysql.statement_timeout = statement_timeout;
+        mysql.lock_timeout = mysql.lock_timeout.min(statement_timeout);
+        mysql.max_connections = connections;
+        mysql.max_outbox_connections = connections;
+    }
     connected(async { Ok(MySqlStore::connect(mysql).await?.sql().clone()) }).await
 }
 
@@ -272,6 +350,12 @@ async fn open_sqlserver(url: &str, options: OpenOptions) -> Result<Database, Ope
     let mut sqlserver = SqlServerOptions::from_url(url).map_err(bad_url)?;
     sqlserver.naming = options.naming;
     sqlserver.connect_timeout = options.connect_timeout.unwrap_or(sqlserver.connect_timeout);
+    if let Purpose::Looking { statement_timeout, connections } = options.purpose {
+        sqlserver.statement_timeout = statement_timeout;
+        sqlserver.lock_timeout = sqlserver.lock_timeout.min(statement_timeout);
+        sqlserver.max_connections = connections;
+        sqlserver.max_outbox_connections = connections;
+    }
     connected(async { Ok(SqlServerStore::connect(sqlserver).await?.sql().clone()) }).await
 }
 

@@ -147,12 +147,14 @@ async fn commands(database: &Database) -> Result<HashMap<String, Command>, Failu
     loop {
         let selection = Selection { before, limit: LIST_MAX, ..Selection::default() };
         let page = database.outbox_admin().list(&selection).await?;
-        let Some(last) = page.last() else { return Ok(commands) };
-        before = Some(last.row);
-        for message in page {
+        before = page.more_before;
+        for message in page.messages {
             let place = message.source.map(|source| (source, message.sequence));
             let waits = message.state == State::Pending;
             commands.insert(message.id, Command { place, effects: 0, waits });
+        }
+        if before.is_none() {
+            return Ok(commands);
         }
     }
 }

@@ -46,9 +46,14 @@ pub(super) async fn change(
 ) -> Result<ExitCode, Failure> {
     let filter = Filter { state: Some(State::Dead), ..args.filter.to_filter() };
     if args.dry_run {
-        let count = admin.count_dead(&filter).await?.min(args.limit.into());
+        let found = admin.count_dead(&filter, args.limit).await?;
+        // No more than the limit would be changed, however many there are; a count may also end sooner.
+        let at_least = found.or_more && found.number < args.limit.into();
+        let count = if at_least { found.to_string() } else { found.number.to_string() };
         match as_json {
-            true => output::json(&json!({ "dry_run": true, "would_change": count }))?,
+            true => output::json(&json!({
+                "dry_run": true, "would_change": found.number, "or_more": at_least,
+            }))?,
             false => output::line(format_args!("{count} would be {}", change.done())),
         }
         return Ok(ExitCode::SUCCESS);
@@ -85,7 +90,7 @@ pub(super) async fn change(
 
 /// Why the one message that was named did not change.
 async fn why_not(admin: &dyn OutboxAdmin, id: &str) -> Result<String, Failure> {
-    Ok(match admin.show(id).await? {
+    Ok(match admin.show(id, 0).await? {
         None => super::no_message(id),
         Some(details) => match details.summary.state {
             State::Dead => format!("{} is dead, but does not fit the other options", plain(id, ID_CHARS)),

@@ -18,8 +18,7 @@ pub(super) async fn list(
     before: Option<i64>,
     as_json: bool,
 ) -> Result<ExitCode, Failure> {
-    let selection = Selection { filter, before: before.map(RowId), limit };
-    let messages = admin.list(&selection).await?;
+    let messages = found(admin, filter, limit, before.map(RowId)).await?;
     if as_json {
         output::json(&messages.iter().map(summary_json).collect::<Vec<_>>())?;
         return Ok(ExitCode::SUCCESS);
@@ -51,6 +50,26 @@ pub(super) async fn list(
         output::note(format_args!("there may be more: --before {}", last.row.0));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// As many messages as were asked for, however far the store has to look for them.
+async fn found(
+    admin: &dyn OutboxAdmin,
+    filter: Filter,
+    limit: u32,
+    mut before: Option<RowId>,
+) -> Result<Vec<Summary>, Failure> {
+    let mut messages = Vec::new();
+    loop {
+        let left = limit.saturating_sub(u32::try_from(messages.len()).unwrap_or(u32::MAX));
+        let selection = Selection { filter: filter.clone(), before, limit: left, steps: 0 };
+        let listing = admin.list(&selection).await?;
+        messages.extend(listing.messages);
+        before = listing.more_before;
+        if before.is_none() || messages.len() >= limit as usize {
+            return Ok(messages);
+        }
+    }
 }
 
 /// A message as programs see it: times as texts.

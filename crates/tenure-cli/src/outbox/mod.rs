@@ -47,6 +47,7 @@ impl FilterArgs {
             source: self.source.clone(),
             kind: self.kind.clone(),
             id: self.id.clone(),
+            ..Filter::default()
         }
     }
 }

@@ -18,36 +18,39 @@ pub(super) async fn show(
     full: bool,
     as_json: bool,
 ) -> Result<ExitCode, Failure> {
-    let details = match admin.show(id).await? {
-        None => show_row(admin, id).await?,
+    let limit = if full { usize::MAX } else { PAYLOAD_BYTES };
+    let details = match admin.show(id, limit).await? {
+        None => show_row(admin, id, limit).await?,
         found => found,
     };
     let Some(details) = details else { return Err(Failure::Failed(super::no_message(id))) };
-    let limit = if full { usize::MAX } else { PAYLOAD_BYTES };
     if as_json {
-        output::json(&details_json(&details, limit))?;
+        output::json(&details_json(&details))?;
     } else {
-        print(&details, limit);
+        print(&details);
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// The message with this number, as logs and lists tell it.
-async fn show_row(admin: &dyn OutboxAdmin, text: &str) -> Result<Option<Details>, Failure> {
+async fn show_row(
+    admin: &dyn OutboxAdmin,
+    text: &str,
+    payload_max: usize,
+) -> Result<Option<Details>, Failure> {
     let Ok(row) = text.parse::<i64>() else { return Ok(None) };
     let selection =
         Selection { before: Some(RowId(row.saturating_add(1))), limit: 1, ..Selection::default() };
-    match admin.list(&selection).await?.first() {
-        Some(summary) if summary.row.0 == row => Ok(admin.show(&summary.id).await?),
+    match admin.list(&selection).await?.messages.first() {
+        Some(summary) if summary.row.0 == row => Ok(admin.show(&summary.id, payload_max).await?),
         _ => Ok(None),
     }
 }
 
-/// The payload as text, cut; `None` when it is none.
-fn payload(details: &Details, limit: usize) -> (Option<String>, bool) {
-    let Some(bytes) = &details.payload else { return (None, false) };
-    let cut = bytes.len() > limit;
-    let shown = &bytes[..bytes.len().min(limit)];
+/// The payload as text, and whether it was cut; `None` when it is none.
+fn payload(details: &Details) -> (Option<String>, bool) {
+    let Some(shown) = &details.payload else { return (None, false) };
+    let cut = details.payload_bytes > shown.len() as u64;
     let text = match details.is_text {
         true => String::from_utf8_lossy(shown).into_owned(),
         false => shown.iter().map(|byte| format!("{byte:02x}")).collect(),
@@ -55,9 +58,9 @@ fn payload(details: &Details, limit: usize) -> (Option<String>, bool) {
     (Some(text), cut)
 }
 
-fn details_json(details: &Details, limit: usize) -> Value {
+fn details_json(details: &Details) -> Value {
     let mut value = summary_json(&details.summary);
-    let (text, cut) = payload(details, limit);
+    let (text, cut) = payload(details);
     let headers: Value = details
         .headers
         .as_deref()
@@ -67,7 +70,7 @@ fn details_json(details: &Details, limit: usize) -> Value {
         "headers": headers,
         "payload": text,
         "payload_is_hex": details.payload.is_some() && !details.is_text,
-        "payload_bytes": details.payload.as_ref().map_or(0, Vec::len),
+        "payload_bytes": details.payload_bytes,
         "payload_cut": cut,
         "history": details.attempts.iter().map(attempt_json).collect::<Vec<_>>(),
     });
@@ -89,7 +92,7 @@ fn attempt_json(attempt: &Attempt) -> Value {
     })
 }
 
-fn print(details: &Details, limit: usize) {
+fn print(details: &Details) {
     let summary = &details.summary;
     let field = |name: &str, value: &str| output::line(format_args!("{name:<12} {}", plain(value, 2_000)));
     field("id", &summary.id);
@@ -118,7 +121,7 @@ fn print(details: &Details, limit: usize) {
     if let Some(headers) = &details.headers {
         field("headers", headers);
     }
-    let (text, cut) = payload(details, limit);
+    let (text, cut) = payload(details);
     let what = if details.is_text { "payload" } else { "payload, hex" };
     output::line(format_args!("{what:<12} {}", plain(&text.unwrap_or_else(|| "none".into()), usize::MAX)));
     if cut {

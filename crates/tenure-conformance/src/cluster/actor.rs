@@ -349,7 +349,7 @@ impl<'b> Scene<'b> {
     /// What became of a daemon's lease, the first line first.
     pub(crate) async fn history(&self, name: &str) -> Vec<Change> {
         let lease = daemon(name).lease().expect("a lease");
-        let mut lines = self.admin.history(Some(&lease), ALL).await.expect("a history");
+        let mut lines = self.admin.history(Some(&lease), None, ALL).await.expect("a history");
         lines.reverse();
         lines
     }
@@ -395,8 +395,9 @@ impl<'b> Scene<'b> {
     ) -> (Revision, Vec<Member>, Vec<Daemon>, Vec<LeaseRecord>, Vec<Change>) {
         let look = self.look().await;
         let members = look.nodes.into_iter().map(|standing| standing.member).collect();
-        let (leases, _) = self.admin.list(ALL).await.expect("leases");
-        let history = self.admin.history(None, ALL).await.expect("a history");
+        let (leases, _) =
+            self.admin.list(&tenure_core::lease::LeasePageOf::first(ALL)).await.expect("leases");
+        let history = self.admin.history(None, None, ALL).await.expect("a history");
         (look.revision, members, self.daemons().await, leases, history)
     }
 

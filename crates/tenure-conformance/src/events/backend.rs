@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tenure_core::StoreError;
-use tenure_core::contract::{AppendError, CheckpointStore, EventStore};
+use tenure_core::contract::{AppendError, CheckpointStore, EventStore, OperatorStores};
 use tenure_core::event::{Append, AppendAnswer, Position};
 
 use crate::outbox::{AuditLine, OutboxBackend};
@@ -18,6 +18,9 @@ pub trait EventBackend: OutboxBackend {
 
     /// A handle on the checkpoints as another node would have it.
     async fn checkpoints(&self) -> Arc<dyn CheckpointStore>;
+
+    /// All that an operator's tool has, as another node would have it.
+    async fn operators(&self) -> OperatorStores;
 
     /// A transaction as a user's own program begins it, on a connection of its own, in which it appends; `None` where the
     /// store knows no such thing. Where [`OutboxBackend::writes_at_once`] is false, others wait until it has ended.

@@ -33,7 +33,7 @@ fn knowing(rewinds: u64, step: Step) -> Step {
 }
 
 async fn parked(scribe: &Scribe, name: &str, limit: u32) -> Vec<Aside> {
-    let parked = scribe.checkpoints.parked(&subscription(name), limit).await.expect("an answer");
+    let parked = scribe.checkpoints.parked(&subscription(name), None, limit).await.expect("an answer");
     parked.into_iter().map(|parked| parked.aside).collect()
 }
 
@@ -107,7 +107,7 @@ pub async fn what_is_put_aside_is_kept(backend: &dyn EventBackend) {
     assert_eq!(parked(&ann, "n", 10).await, [first.clone(), second.clone(), third.clone()]);
     assert_eq!(parked(&ann, "n", 2).await, [first, second]);
     assert_eq!((parked(&ann, "m", 9).await, parked(&ann, "none", 9).await), (vec![third], Vec::new()));
-    for parked in ann.checkpoints.parked(&subscription("n"), 10).await.expect("an answer") {
+    for parked in ann.checkpoints.parked(&subscription("n"), None, 10).await.expect("an answer") {
         assert!(before <= parked.parked_at && parked.parked_at <= after, "by the store's clock");
     }
 }
@@ -115,16 +115,18 @@ pub async fn what_is_put_aside_is_kept(backend: &dyn EventBackend) {
 /// Who ever moved is listed by the bytes of its name.
 pub async fn subscriptions_are_listed_with_their_progress(backend: &dyn EventBackend) {
     let (ann, desk) = (Scribe::open(backend).await, Desk::open(backend).await);
-    assert_eq!(ann.checkpoints.subscriptions().await.expect("a list"), []);
+    assert_eq!(ann.checkpoints.subscriptions(None, 1_000).await.expect("a list"), []);
     let before = desk.now().await;
     for name in ["b", "\u{e4}", "B", "a b", "a'"] {
         assert_eq!(ann.steps(&parking(name, 0, 3, vec![aside(1, "no")])).await, Advance::Advanced);
     }
     assert_eq!(ann.steps(&parking("b", 3, 8, vec![aside(4, "no")])).await, Advance::Advanced);
     let after = desk.now().await;
-    let list = ann.checkpoints.subscriptions().await.expect("a list");
-    let shown: Vec<_> =
-        list.iter().map(|progress| (progress.name.as_str(), progress.position.0, progress.parked)).collect();
+    let list = ann.checkpoints.subscriptions(None, 1_000).await.expect("a list");
+    let shown: Vec<_> = list
+        .iter()
+        .map(|progress| (progress.name.as_str(), progress.position.0, progress.parked.number))
+        .collect();
     assert_eq!(shown, [("B", 3, 1), ("a b", 3, 1), ("a'", 3, 1), ("b", 8, 2), ("\u{e4}", 3, 1)]);
     assert!(list.iter().all(|progress| before <= progress.moved_at && progress.moved_at <= after));
 }
@@ -157,7 +159,7 @@ async fn refused(scribe: &Scribe, fence: &Fence, who: &str) {
     let advance = scribe.checkpoints.advance(Some(fence), &step).await.expect("an answer");
     assert_eq!(advance, Advance::Fenced, "{who}");
     assert_eq!((scribe.checkpoint("n").await, parked(scribe, "n", 9).await), (Position::START, Vec::new()));
-    assert_eq!(scribe.checkpoints.subscriptions().await.expect("a list"), []);
+    assert_eq!(scribe.checkpoints.subscriptions(None, 1_000).await.expect("a list"), []);
 }
 
 /// An operator puts it anywhere; what was put aside after that place is read again, and so forgotten.
@@ -196,7 +198,7 @@ pub async fn a_step_from_before_a_rewind_is_refused_wherever_the_checkpoint_is(b
     let stale = parking("new", 0, 5, vec![aside(1, "late")]);
     assert_eq!(bob.steps(&stale).await, Advance::Moved { at: Position::START });
     assert_eq!((ann.checkpoint("new").await, parked(&ann, "new", 9).await), (Position::START, Vec::new()));
-    let known: Vec<_> = ann.checkpoints.subscriptions().await.expect("a list");
+    let known: Vec<_> = ann.checkpoints.subscriptions(None, 1_000).await.expect("a list");
     assert_eq!(known.len(), 1, "it has a row from then on");
     assert_eq!(ann.steps(&knowing(1, step("new", 0, 5))).await, Advance::Advanced);
 

@@ -5,6 +5,7 @@
 use crate::suite::Case;
 
 pub mod append;
+pub mod audit;
 mod backend;
 pub mod checkpoints;
 pub mod content;
@@ -13,8 +14,10 @@ pub mod open;
 pub mod race;
 pub mod read;
 pub mod retry;
+pub mod runners;
 pub(crate) mod scribe;
 pub mod snapshots;
+pub mod stories;
 pub mod wakeup;
 pub mod whole;
 
@@ -120,6 +123,12 @@ macro_rules! __event_cases {
                 s47_an_armed_reader_is_woken_by_an_append,
                 s47_an_armed_reader_is_woken_by_a_users_commit,
                 s47_arming_a_reader_again_is_told,
+            }
+            stories {
+            }
+            audit {
+            }
+            runners {
             }
         }
     };

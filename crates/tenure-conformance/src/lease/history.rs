@@ -71,16 +71,16 @@ pub async fn history_is_limited_and_newest_first(backend: &dyn Backend) {
         let grant = ann.takes(name, LONG).await;
         ann.releases(&grant).await;
     }
-    let changes = admin.history(Some(&name), 3).await.expect("a history");
+    let changes = admin.history(Some(&name), None, 3).await.expect("a history");
     let told: Vec<_> = changes.iter().map(|change| (change.term.get(), change.cause)).collect();
     assert_eq!(told, [(3, Cause::Released), (3, Cause::Acquired), (2, Cause::Released)]);
     assert!(changes.iter().all(|change| change.name == name), "only of the lease that was asked for");
-    let all = admin.history(None, 10_000).await.expect("a history");
+    let all = admin.history(None, None, 10_000).await.expect("a history");
     for name in [&name, &other] {
         assert!(all.iter().any(|change| change.name == *name), "the history of all leases has {name}");
     }
-    assert_eq!(admin.history(None, 1).await.expect("a history").len(), 1);
-    assert!(admin.history(Some(&fresh("never")), 10).await.expect("a history").is_empty());
+    assert_eq!(admin.history(None, None, 1).await.expect("a history").len(), 1);
+    assert!(admin.history(Some(&fresh("never")), None, 10).await.expect("a history").is_empty());
 }
 
 /// The history is there for whoever comes later, even when someone deletes the row.
@@ -103,7 +103,7 @@ pub async fn history_survives_its_row(backend: &dyn Backend) {
 
 /// The history of one lease as it happened.
 pub(super) async fn oldest_first(admin: &Arc<dyn LeaseAdmin>, name: &LeaseName) -> Vec<Change> {
-    let mut changes = admin.history(Some(name), 1_000).await.expect("a history");
+    let mut changes = admin.history(Some(name), None, 1_000).await.expect("a history");
     changes.reverse();
     changes
 }

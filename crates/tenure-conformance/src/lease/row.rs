@@ -62,7 +62,7 @@ pub async fn a10_losing_leaves_no_row(backend: &dyn Backend) {
     }
     assert_eq!(ann.row(&name).await, before, "losing changes nothing");
     let Some(admin) = backend.admin().await else { return skip(backend, Need::Admin) };
-    let history = admin.history(Some(&name), 10).await.expect("a history");
+    let history = admin.history(Some(&name), None, 10).await.expect("a history");
     assert!(history.iter().all(|change| change.node == ann.node), "{history:?}");
 }
 
@@ -76,12 +76,12 @@ pub async fn the_list_is_in_order_of_names_and_limited(backend: &dyn Backend) {
     for (name, player) in names.iter().zip([&ann, &bob, &ann, &bob]).rev() {
         player.takes(name, LONG).await;
     }
-    let (rows, now) = admin.list(100_000).await.expect("a list");
+    let (rows, now) = admin.list(&tenure_core::lease::LeasePageOf::first(100_000)).await.expect("a list");
     assert!(rows.is_sorted_by(|a, b| a.name < b.name), "rows come in order of the bytes of their names");
     let ours: Vec<_> = rows.iter().filter(|row| names.contains(&row.name)).collect();
     assert_eq!(ours.iter().map(|row| &row.name).collect::<Vec<_>>(), names.iter().collect::<Vec<_>>());
     assert_eq!((&ours[0].node, &ours[1].node), (&ann.node, &bob.node));
     assert!(ours.iter().all(|row| row.acquired_at <= now && row.is_held(now)), "the time is the store's");
     assert_eq!(*ours[0], ann.row(&names[0]).await);
-    assert_eq!(admin.list(2).await.expect("a list").0.len(), 2);
+    assert_eq!(admin.list(&tenure_core::lease::LeasePageOf::first(2)).await.expect("a list").0.len(), 2);
 }

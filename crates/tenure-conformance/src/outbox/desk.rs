@@ -183,7 +183,7 @@ impl<'a> Desk<'a> {
 
     pub(crate) async fn details(&self, message: &NewMessage) -> Option<Details> {
         self.admin
-            .show(&id_of(message).to_string())
+            .show(&id_of(message).to_string(), usize::MAX)
             .await
             .unwrap_or_else(|error| panic!("a message must be shown: {error}"))
     }
@@ -205,8 +205,8 @@ impl<'a> Desk<'a> {
     }
 
     pub(crate) async fn lists(&self, filter: Filter, before: Option<RowId>, limit: u32) -> Vec<Summary> {
-        let listed = self.admin.list(&Selection { filter, before, limit }).await;
-        listed.unwrap_or_else(|error| panic!("a list must be answered: {error}"))
+        let listed = self.admin.list(&Selection { filter, before, limit, steps: 0 }).await;
+        listed.unwrap_or_else(|error| panic!("a list must be answered: {error}")).messages
     }
 
     pub(crate) async fn retries(&self, filter: &Filter, by: &str, limit: u32) -> Vec<MessageId> {

@@ -6,6 +6,7 @@ use crate::suite::Case;
 
 pub mod admin;
 mod backend;
+pub mod causes;
 pub mod content;
 pub(crate) mod desk;
 mod driver;
@@ -14,9 +15,11 @@ pub mod fence;
 pub mod inbox;
 pub mod look;
 pub mod parts;
+pub mod pulse;
 pub mod record;
 pub mod relay;
 pub mod retention;
+pub mod search;
 pub mod wakeup;
 
 pub use backend::{AuditLine, OutboxBackend, PlainRow, UserTransaction};
@@ -150,6 +153,12 @@ macro_rules! __outbox_cases {
                 s45_a_message_is_dead_after_its_last_attempt_and_can_be_retried,
                 s45_a_halted_source_goes_on_after_an_operators_decision,
                 a_relay_delivers_large_payloads,
+            }
+            search {
+            }
+            causes {
+            }
+            pulse {
             }
         }
     };

@@ -85,7 +85,7 @@ pub async fn s41_a_relay_deposed_in_its_batch_changes_nothing(backend: &dyn Outb
     is_settled(backend, &expected).await;
     assert_eq!(backend.attempt_rows().await, 16, "no attempt is burnt twice");
     let listed = desk.lists(all(), None, 100).await;
-    let shown = desk.admin.show(&listed[0].id).await.expect("an answer").expect("a message");
+    let shown = desk.admin.show(&listed[0].id, usize::MAX).await.expect("an answer").expect("a message");
     assert_eq!(shown.attempts[0].term, Some(new.term.get()));
 }
 

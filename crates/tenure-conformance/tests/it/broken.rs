@@ -9,8 +9,8 @@ use tenure_core::StoreError;
 use tenure_core::contract::{LeaseAdmin, LeaseRegistry, LeaseStore, Presence, SessionLocks};
 use tenure_core::id::Unique;
 use tenure_core::lease::{
-    Acquire, Change, Claim, Fence, FenceCheck, Grant, LeaseName, LeaseRecord, Loss, Release, Renew, Renewal,
-    Revoke,
+    Acquire, Change, Claim, Fence, FenceCheck, Grant, HistoryId, LeaseName, LeasePageOf, LeaseRecord, Loss,
+    Release, Renew, Renewal, Revoke,
 };
 use tenure_core::memory::MemoryStore;
 use tenure_core::time::StoreTime;
@@ -151,7 +151,7 @@ impl BrokenStore {
         match self.flaw {
             Flaw::EarlyTakeover => true,
             Flaw::ContendersTtl => {
-                let (rows, now) = self.inner.list(u32::MAX).await.expect("a list");
+                let (rows, now) = self.inner.list(&LeasePageOf::first(u32::MAX)).await.expect("a list");
                 rows.iter().any(|row| row.name == claim.name && row.renewed_at.until(now) >= claim.ttl)
             }
             _ => false,
@@ -220,12 +220,17 @@ impl LeaseStore for BrokenStore {
 
 #[async_trait]
 impl LeaseAdmin for BrokenStore {
-    async fn list(&self, limit: u32) -> Result<(Vec<LeaseRecord>, StoreTime), StoreError> {
-        self.inner.list(limit).await
+    async fn list(&self, page: &LeasePageOf) -> Result<(Vec<LeaseRecord>, StoreTime), StoreError> {
+        self.inner.list(page).await
     }
 
-    async fn history(&self, name: Option<&LeaseName>, limit: u32) -> Result<Vec<Change>, StoreError> {
-        let mut changes = self.inner.history(name, limit).await?;
+    async fn history(
+        &self,
+        name: Option<&LeaseName>,
+        before: Option<HistoryId>,
+        limit: u32,
+    ) -> Result<Vec<Change>, StoreError> {
+        let mut changes = self.inner.history(name, before, limit).await?;
         match self.flaw {
             Flaw::HistoryMissing => changes.clear(),
             Flaw::HistoryReversed => changes.reverse(),

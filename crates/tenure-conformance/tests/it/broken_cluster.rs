@@ -14,7 +14,9 @@ use tenure_core::cluster::{
 };
 use tenure_core::contract::{ClusterStore, LeaseAdmin, LeaseStore, Wakeup};
 use tenure_core::id::NodeName;
-use tenure_core::lease::{Change, Fence, FenceCheck, LeaseName, LeaseRecord, Revoke, Term};
+use tenure_core::lease::{
+    Change, Fence, FenceCheck, HistoryId, LeaseName, LeasePageOf, LeaseRecord, Revoke, Term,
+};
 use tenure_core::memory::{ManualClock, MemoryStore};
 use tenure_core::mutation::{Rule, without};
 use tenure_core::time::StoreTime;
@@ -183,12 +185,17 @@ struct BrokenAdmin {
 
 #[async_trait]
 impl LeaseAdmin for BrokenAdmin {
-    async fn list(&self, limit: u32) -> Result<(Vec<LeaseRecord>, StoreTime), StoreError> {
-        self.inner.list(limit).await
+    async fn list(&self, page: &LeasePageOf) -> Result<(Vec<LeaseRecord>, StoreTime), StoreError> {
+        self.inner.list(page).await
     }
 
-    async fn history(&self, name: Option<&LeaseName>, limit: u32) -> Result<Vec<Change>, StoreError> {
-        let mut lines = self.inner.history(name, limit).await?;
+    async fn history(
+        &self,
+        name: Option<&LeaseName>,
+        before: Option<HistoryId>,
+        limit: u32,
+    ) -> Result<Vec<Change>, StoreError> {
+        let mut lines = self.inner.history(name, before, limit).await?;
         if self.flaw == Flaw::HistoryForgotten {
             lines.retain(|line| DaemonName::of_lease(&line.name).is_none());
         }

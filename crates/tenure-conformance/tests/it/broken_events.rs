@@ -10,7 +10,8 @@ use tenure_conformance::outbox::{AuditLine, PlainRow, UserTransaction};
 use tenure_conformance::{Backend, EventBackend, OutboxBackend};
 use tenure_core::StoreError;
 use tenure_core::contract::{
-    AppendError, CheckpointStore, EventStore, LeaseAdmin, LeaseStore, OutboxAdmin, OutboxStore, Wakeup,
+    AppendError, CheckpointStore, EventStore, LeaseAdmin, LeaseStore, OperatorStores, OutboxAdmin,
+    OutboxStore, Wakeup,
 };
 use tenure_core::event::{
     AllPage, Append, AppendAnswer, AppendProblem, Direction, Expected, Limits, Metadata, Position, Recorded,
@@ -178,6 +179,10 @@ impl OutboxBackend for BrokenEventBackend {
 impl EventBackend for BrokenEventBackend {
     async fn events(&self) -> Arc<dyn EventStore> {
         Arc::new(self.broken())
+    }
+
+    async fn operators(&self) -> OperatorStores {
+        OperatorStores { checkpoints: Arc::new(self.broken()), ..self.inner.operators().await }
     }
 
     async fn checkpoints(&self) -> Arc<dyn CheckpointStore> {
@@ -453,16 +458,25 @@ impl CheckpointStore for Broken {
         self.inner.advance(office, &step).await
     }
 
-    async fn subscriptions(&self) -> Result<Vec<Progress>, StoreError> {
-        self.inner.subscriptions().await
+    async fn subscriptions(
+        &self,
+        after: Option<&SubscriptionName>,
+        limit: u32,
+    ) -> Result<Vec<Progress>, StoreError> {
+        self.inner.subscriptions(after, limit).await
     }
 
-    async fn parked(&self, name: &SubscriptionName, limit: u32) -> Result<Vec<Parked>, StoreError> {
-        self.inner.parked(name, limit).await
+    async fn parked(
+        &self,
+        name: &SubscriptionName,
+        after: Option<Position>,
+        limit: u32,
+    ) -> Result<Vec<Parked>, StoreError> {
+        self.inner.parked(name, after, limit).await
     }
 
     async fn rewind(&self, name: &SubscriptionName, to: Position, by: &str) -> Result<(), StoreError> {
-        let parked = self.inner.parked(name, 10_000).await?;
+        let parked = self.inner.parked(name, None, 10_000).await?;
         self.inner.rewind(name, to, by).await?;
         if self.flaw == Flaw::RewindKeepsParked {
             let parked = parked.into_iter().map(|parked| parked.aside).collect();

@@ -14,8 +14,9 @@ use tenure_core::id::NodeName;
 use tenure_core::lease::Fence;
 use tenure_core::memory::MemoryStore;
 use tenure_core::outbox::{
-    Accept, Body, Consumer, Details, Enqueued, Filter, Found, Limits, Loaded, Look, Message, MessageError,
-    MessageId, NewMessage, Next, Outcome, Page, Recorded, Retention, RowId, Selection, Stats, Summary, Swept,
+    Accept, Body, CauseId, Consumer, Count, Details, Enqueued, Filter, Found, Graves, Limits, Listing,
+    Loaded, Look, Message, MessageError, MessageId, NewMessage, Next, Outcome, Page, Pulse, Recorded,
+    Retention, RowId, Selection, Stats, Swept,
 };
 
 use crate::memory::MemoryBackend;
@@ -367,7 +368,7 @@ impl OutboxAdmin for Broken {
             Flaw::LagOfDelayed => {
                 let rows =
                     OutboxAdmin::list(&self.inner, &Selection { limit: 99, ..Selection::default() }).await?;
-                let oldest = rows.iter().map(|row| row.created_at).min();
+                let oldest = rows.messages.iter().map(|row| row.created_at).min();
                 let now = self.inner.look(&Look::default()).await?.now;
                 stats.lag = stats.lag.and(oldest.map(|oldest| oldest.until(now)));
             }
@@ -377,7 +378,15 @@ impl OutboxAdmin for Broken {
         Ok(stats)
     }
 
-    async fn list(&self, selection: &Selection) -> Result<Vec<Summary>, StoreError> {
+    async fn pulse(&self, at_most: u32) -> Result<Pulse, StoreError> {
+        self.inner.pulse(at_most).await
+    }
+
+    async fn graves(&self, after: Option<CauseId>, limit: u32, count_max: u32) -> Result<Graves, StoreError> {
+        self.inner.graves(after, limit, count_max).await
+    }
+
+    async fn list(&self, selection: &Selection) -> Result<Listing, StoreError> {
         let mut selection = selection.clone();
         match self.flaw {
             Flaw::FilterIgnored => selection.filter = Filter::default(),
@@ -386,21 +395,21 @@ impl OutboxAdmin for Broken {
         }
         let mut rows = OutboxAdmin::list(&self.inner, &selection).await?;
         if self.flaw == Flaw::ListReversed {
-            rows.reverse();
+            rows.messages.reverse();
         }
         Ok(rows)
     }
 
-    async fn show(&self, id: &str) -> Result<Option<Details>, StoreError> {
-        let mut details = self.inner.show(id).await?;
+    async fn show(&self, id: &str, payload_max: usize) -> Result<Option<Details>, StoreError> {
+        let mut details = self.inner.show(id, payload_max).await?;
         if let (Flaw::AttemptsHidden, Some(details)) = (self.flaw, &mut details) {
             details.attempts.clear();
         }
         Ok(details)
     }
 
-    async fn count_dead(&self, filter: &Filter) -> Result<u64, StoreError> {
-        self.inner.count_dead(filter).await
+    async fn count_dead(&self, filter: &Filter, at_most: u32) -> Result<Count, StoreError> {
+        self.inner.count_dead(filter, at_most).await
     }
 
     async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
@@ -409,7 +418,7 @@ impl OutboxAdmin for Broken {
         if self.flaw == Flaw::RetryAnswersAll {
             let everything = Selection { limit, ..Selection::default() };
             let rows = OutboxAdmin::list(&self.inner, &everything).await?;
-            changed = rows.into_iter().map(|row| row.id).collect();
+            changed = rows.messages.into_iter().map(|row| row.id).collect();
         }
         Ok(changed)
     }

@@ -7,7 +7,7 @@ use tenure_conformance::EventBackend;
 use tenure_conformance::events::UserAppend;
 use tenure_conformance::outbox::AuditLine;
 use tenure_core::StoreError;
-use tenure_core::contract::{AppendError, CheckpointStore, EventStore};
+use tenure_core::contract::{AppendError, CheckpointStore, EventStore, LeaseStore as _, OperatorStores};
 use tenure_core::event::{Append, AppendAnswer, Limits, Position};
 use tenure_core::memory::MemoryTransaction;
 
@@ -17,6 +17,10 @@ use crate::memory::MemoryBackend;
 impl EventBackend for MemoryBackend {
     async fn events(&self) -> Arc<dyn EventStore> {
         Arc::new(self.store.clone())
+    }
+
+    async fn operators(&self) -> OperatorStores {
+        OperatorStores::of(Arc::new(self.store.clone()), self.store.capabilities())
     }
 
     async fn checkpoints(&self) -> Arc<dyn CheckpointStore> {

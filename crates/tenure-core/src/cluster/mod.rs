@@ -45,8 +45,8 @@ pub use self::host::{Action, End, Host};
 pub use self::look::{ClusterLook, Cursor, DaemonFilter, Revision, Standing};
 pub use self::member::{Labels, Member, MemberError};
 pub use self::name::{
-    Agents, DAEMON_NAME_MAX_BYTES, DaemonName, LEADER_LEASE, MEMBER_NAME_MAX_BYTES, NODE_LEASE_PREFIX,
-    node_lease,
+    Agents, DAEMON_LEASE_PREFIX, DAEMON_NAME_MAX_BYTES, DaemonName, LEADER_LEASE, MEMBER_NAME_MAX_BYTES,
+    NODE_LEASE_PREFIX, node_lease,
 };
 pub use self::order::{Answer, Deadlines, Order, Placement, Refusal, Steering, Verdict};
 pub use self::plan::{Picture, plan};

@@ -18,7 +18,7 @@ pub const LEADER_LEASE: &str = "tenure/leader";
 /// What the lease of a node is called, before the node's name.
 pub const NODE_LEASE_PREFIX: &str = "tenure/node/";
 /// What the lease of a daemon is called, before the daemon's name.
-const DAEMON_LEASE_PREFIX: &str = "tenure/daemon/";
+pub const DAEMON_LEASE_PREFIX: &str = "tenure/daemon/";
 
 /// The lease that a node holds for as long as it lives.
 pub fn node_lease(node: &NodeName) -> Result<LeaseName, NameError> {

@@ -57,11 +57,20 @@ pub trait CheckpointStore: Send + Sync + fmt::Debug {
     /// reader asked, and the reader is in office; an event that the step puts aside is put aside in the same transaction.
     async fn advance(&self, office: Option<&Fence>, step: &Step) -> Result<Advance, StoreError>;
 
-    /// All subscriptions that ever moved, by name.
-    async fn subscriptions(&self) -> Result<Vec<Progress>, StoreError>;
+    /// Subscriptions that ever moved, by name, after `after`; at most `limit`.
+    async fn subscriptions(
+        &self,
+        after: Option<&SubscriptionName>,
+        limit: u32,
+    ) -> Result<Vec<Progress>, StoreError>;
 
-    /// The events that a subscription has put aside, the oldest first, at most `limit`.
-    async fn parked(&self, name: &SubscriptionName, limit: u32) -> Result<Vec<Parked>, StoreError>;
+    /// The events that a subscription has put aside, the oldest first, after `after`; at most `limit`.
+    async fn parked(
+        &self,
+        name: &SubscriptionName,
+        after: Option<Position>,
+        limit: u32,
+    ) -> Result<Vec<Parked>, StoreError>;
 
     /// Moves a checkpoint to any place, as an operator decided, and counts that; written to the audit table. What was put
     /// aside after that place is forgotten, for it is read again. A step of a reader that began before it is refused from

@@ -12,8 +12,8 @@ use crate::error::StoreError;
 use crate::id::NodeName;
 use crate::lease::Fence;
 use crate::outbox::{
-    Details, Enqueued, Filter, Limits, Loaded, Look, MessageError, NewMessage, Outcome, Page, Recorded,
-    Retention, RowId, Selection, Stats, Summary, Swept,
+    CauseId, Count, Details, Enqueued, Filter, Graves, Limits, Listing, Loaded, Look, MessageError,
+    NewMessage, Outcome, Page, Pulse, Recorded, Retention, RowId, Selection, Stats, Swept,
 };
 
 /// The tables of the outbox.
@@ -80,17 +80,28 @@ pub trait Wakeup: Send + Sync + fmt::Debug {
 /// Seeing and steering the outbox. Every change is written to the audit table in the same transaction.
 #[async_trait]
 pub trait OutboxAdmin: Send + Sync + fmt::Debug {
-    /// The outbox in numbers.
+    /// The outbox in numbers, exactly where the store can count. It reads all that is pending, which may take seconds.
     async fn stats(&self) -> Result<Stats, StoreError>;
 
-    /// Messages, the newest first.
-    async fn list(&self, selection: &Selection) -> Result<Vec<Summary>, StoreError>;
+    /// Bounded numbers: counts each up to `at_most` rows, at most [`PULSE_MAX`](crate::outbox::PULSE_MAX), and looks no
+    /// further.
+    async fn pulse(&self, at_most: u32) -> Result<Pulse, StoreError>;
 
-    /// All about one message, by its id as it stands in the row, without regard to case.
-    async fn show(&self, id: &str) -> Result<Option<Details>, StoreError>;
+    /// Messages, the newest first. Looks at no more rows than the selection allows, and says from where to go on: pages
+    /// have no gaps and no doubles, whatever is enqueued or swept between them.
+    async fn list(&self, selection: &Selection) -> Result<Listing, StoreError>;
 
-    /// How many messages of state dead `filter` stands for: what a retry or discard would change.
-    async fn count_dead(&self, filter: &Filter) -> Result<u64, StoreError>;
+    /// All about one message, by its id as it stands in the row, without regard to case. Reads at most `payload_max` bytes
+    /// of its payload.
+    async fn show(&self, id: &str, payload_max: usize) -> Result<Option<Details>, StoreError>;
+
+    /// How many messages of state dead `filter` stands for: what a retry or discard would change. Counts up to `at_most`,
+    /// and looks at no more than [`DEAD_LOOK_MAX`](crate::outbox::DEAD_LOOK_MAX) dead messages.
+    async fn count_dead(&self, filter: &Filter, at_most: u32) -> Result<Count, StoreError>;
+
+    /// Dead messages by cause, in the order of causes after `after`: at most `limit` of them, at most
+    /// [`GRAVES_MAX`](crate::outbox::GRAVES_MAX), each counted up to `count_max`. Discarded ones are in none.
+    async fn graves(&self, after: Option<CauseId>, limit: u32, count_max: u32) -> Result<Graves, StoreError>;
 
     /// Makes dead messages pending again, at most `limit`, due at once and with a full budget of attempts. Answers which
     /// ones it changed, by their ids as they stand in the rows; of two who ask at once, each message is changed by one.

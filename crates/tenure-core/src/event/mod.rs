@@ -17,6 +17,7 @@ mod codec;
 mod decide;
 mod read;
 mod record;
+mod story;
 mod stream;
 mod unreadable;
 
@@ -28,5 +29,6 @@ pub use codec::{DecodeError, Encoded, Types, encode};
 pub use decide::{Judgement, Seen, Standing, judge, not_again, same_events};
 pub use read::{AllPage, Direction, PAGE_BYTES, PAGE_MAX, PageRows, Stall, StreamPage, StreamRead};
 pub use record::{Metadata, Recorded, Snapshot};
+pub use story::{STORY_MAX, STREAMS_MAX, StreamLine};
 pub use stream::{Position, STREAM_MAX_BYTES, StreamName, Version};
 pub use unreadable::Unreadable;

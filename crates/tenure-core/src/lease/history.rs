@@ -63,6 +63,11 @@ impl FromStr for Cause {
     }
 }
 
+/// The number of a line of history. Rises with every line, with gaps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct HistoryId(pub i64);
+
 /// One line of a lease's history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
@@ -76,4 +81,6 @@ pub struct Change {
     pub node: Node,
     /// When, by the store's clock.
     pub at: StoreTime,
+    /// The number of the line, from where a list goes on; `None` before it is written.
+    pub id: Option<HistoryId>,
 }

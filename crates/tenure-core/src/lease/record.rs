@@ -95,6 +95,30 @@ impl LeaseRecord {
 
     /// A line of history about this row's term.
     pub(crate) fn change(&self, cause: Cause, at: StoreTime) -> Change {
-        Change { name: self.name.clone(), term: self.term, cause, node: self.node.clone(), at }
+        Change { name: self.name.clone(), term: self.term, cause, node: self.node.clone(), at, id: None }
+    }
+}
+
+/// Which leases are listed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LeasePageOf {
+    /// Only those whose name comes after this one: the last one of the page before.
+    pub after: Option<LeaseName>,
+    /// Only those whose name begins so, byte by byte.
+    pub prefix: Option<String>,
+    /// How many at most.
+    pub limit: u32,
+}
+
+impl LeasePageOf {
+    /// The first ones.
+    pub fn first(limit: u32) -> Self {
+        Self { limit, ..Self::default() }
+    }
+
+    /// Whether a name is among those that are meant.
+    pub fn has(&self, name: &LeaseName) -> bool {
+        self.after.as_ref().is_none_or(|after| name > after)
+            && self.prefix.as_ref().is_none_or(|prefix| name.as_str().starts_with(prefix.as_str()))
     }
 }

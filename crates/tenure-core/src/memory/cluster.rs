@@ -176,6 +176,7 @@ impl ClusterStore for MemoryStore {
             // Nothing in memory holds a fence over several calls.
             let (answer, history) = state.cluster.apply(order, &mut state.leases, &BTreeSet::new(), now);
             state.add_history(history);
+            state.gather_audit(now);
             (answer, state.cluster.revision != before)
         };
         if changed {

@@ -83,17 +83,28 @@ impl CheckpointStore for MemoryStore {
         })
     }
 
-    async fn subscriptions(&self) -> Result<Vec<Progress>, StoreError> {
-        Ok(self.state().checkpoints.subscriptions())
+    async fn subscriptions(
+        &self,
+        after: Option<&SubscriptionName>,
+        limit: u32,
+    ) -> Result<Vec<Progress>, StoreError> {
+        Ok(self.state().checkpoints.subscriptions(after, limit))
     }
 
-    async fn parked(&self, name: &SubscriptionName, limit: u32) -> Result<Vec<Parked>, StoreError> {
-        Ok(self.state().checkpoints.parked(name, limit))
+    async fn parked(
+        &self,
+        name: &SubscriptionName,
+        after: Option<Position>,
+        limit: u32,
+    ) -> Result<Vec<Parked>, StoreError> {
+        Ok(self.state().checkpoints.parked(name, after, limit))
     }
 
     async fn rewind(&self, name: &SubscriptionName, to: Position, by: &str) -> Result<(), StoreError> {
         let now = self.now();
-        self.state().checkpoints.rewind(name, to, by, now);
+        let mut state = self.state();
+        state.checkpoints.rewind(name, to, by, now);
+        state.gather_audit(now);
         Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! The in-memory backend: for tests, for single processes, and the plainest reading of the contracts.
 
+mod audit;
 mod cluster;
 mod events;
 mod events_store;
@@ -8,7 +9,9 @@ mod inbox;
 mod outbox;
 mod outbox_store;
 mod presence;
+mod runners;
 mod store;
+mod stories;
 mod transaction;
 mod wakeup;
 

@@ -11,8 +11,8 @@ use crate::error::StoreError;
 use crate::id::NodeName;
 use crate::lease::{Fence, FenceCheck, decide};
 use crate::outbox::{
-    Details, Enqueued, Filter, Limits, Loaded, Look, NewMessage, Outcome, Page, Recorded, Retention, RowId,
-    Selection, Stats, Summary, Swept,
+    CauseId, Count, Details, Enqueued, Filter, Graves, Limits, Listing, Loaded, Look, NewMessage, Outcome,
+    Page, Pulse, Recorded, Retention, RowId, Selection, Stats, Swept,
 };
 use crate::time::StoreTime;
 
@@ -87,26 +87,44 @@ impl OutboxAdmin for MemoryStore {
         Ok(self.state().outbox.stats(self.now()))
     }
 
-    async fn list(&self, selection: &Selection) -> Result<Vec<Summary>, StoreError> {
+    async fn pulse(&self, at_most: u32) -> Result<Pulse, StoreError> {
+        Ok(self.state().outbox.pulse(at_most, self.now()))
+    }
+
+    async fn list(&self, selection: &Selection) -> Result<Listing, StoreError> {
         Ok(self.state().outbox.list(selection))
     }
 
-    async fn show(&self, id: &str) -> Result<Option<Details>, StoreError> {
-        Ok(self.state().outbox.show(id))
+    async fn show(&self, id: &str, payload_max: usize) -> Result<Option<Details>, StoreError> {
+        Ok(self.state().outbox.show(id, payload_max))
     }
 
-    async fn count_dead(&self, filter: &Filter) -> Result<u64, StoreError> {
-        Ok(self.state().outbox.count_dead(filter))
+    async fn count_dead(&self, filter: &Filter, at_most: u32) -> Result<Count, StoreError> {
+        Ok(self.state().outbox.count_dead(filter, at_most))
+    }
+
+    async fn graves(&self, after: Option<CauseId>, limit: u32, count_max: u32) -> Result<Graves, StoreError> {
+        Ok(self.state().outbox.graves(after, limit, count_max))
     }
 
     async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
-        let changed = self.state().outbox.retry(filter, by, limit, self.now());
+        let changed = {
+            let mut state = self.state();
+            let changed = state.outbox.retry(filter, by, limit, self.now());
+            state.gather_audit(self.now());
+            changed
+        };
         self.bells().ring();
         Ok(changed)
     }
 
     async fn discard(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
-        let changed = self.state().outbox.discard(filter, by, limit, self.now());
+        let changed = {
+            let mut state = self.state();
+            let changed = state.outbox.discard(filter, by, limit, self.now());
+            state.gather_audit(self.now());
+            changed
+        };
         // A source that stood still goes on.
         self.bells().ring();
         Ok(changed)

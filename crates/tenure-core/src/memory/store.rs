@@ -7,18 +7,20 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use super::audit::AuditTable;
 use super::cluster::{ClusterTables, Leases};
 use super::events::{CheckpointTables, EventTables};
 use super::ids::FreshIds;
 use super::outbox::OutboxTables;
 use super::presence::Flags;
+use super::runners::RunnerTable;
 use super::wakeup::Bells;
 use crate::contract::{Capabilities, LeaseAdmin, LeaseRegistry, LeaseStore, Migrated, Presence, Schema};
 use crate::error::StoreError;
 use crate::lease::decide::{self, Decision, RenewAnswer, TermError};
 use crate::lease::{
-    Acquire, Change, Claim, Fence, FenceCheck, Grant, LeaseName, LeaseRecord, Release, Renew, Renewal,
-    Revoke, Term,
+    Acquire, Change, Claim, Fence, FenceCheck, Grant, HistoryId, LeaseName, LeasePageOf, LeaseRecord,
+    Release, Renew, Renewal, Revoke, Term,
 };
 use crate::registry::{Entry, Recorded, Touched};
 use crate::time::StoreTime;
@@ -72,7 +74,8 @@ struct Shared {
 pub(super) struct State {
     pub(super) leases: Leases,
     history: Vec<Change>,
-    audit: Vec<String>,
+    pub(super) audit: AuditTable,
+    pub(super) runners: RunnerTable,
     pub(super) outbox: OutboxTables,
     pub(super) events: EventTables,
     pub(super) checkpoints: CheckpointTables,
@@ -86,14 +89,26 @@ impl State {
     }
 
     pub(super) fn add_history(&mut self, history: Vec<Change>) {
-        self.history.extend(history);
+        for change in history {
+            self.add_change(change);
+        }
+    }
+
+    fn add_change(&mut self, change: Change) {
+        let id = HistoryId(self.history.last().and_then(|last| last.id).map_or(1, |last| last.0 + 1));
+        self.history.push(Change { id: Some(id), ..change });
+    }
+
+    /// Takes the lines that were written in the tables since it was called last.
+    pub(super) fn gather_audit(&mut self, now: StoreTime) {
+        self.audit.gather(&self.outbox, &self.checkpoints, &self.cluster, now);
     }
 
     fn apply<O>(&mut self, decision: Decision<O>) -> O {
         if let Some(record) = decision.write {
             self.leases.insert(record.name.clone(), record);
         }
-        self.history.extend(decision.history);
+        self.add_history(decision.history);
         decision.outcome
     }
 }
@@ -132,17 +147,18 @@ impl MemoryStore {
     /// Becomes what `backup` is, rows and history, as a restored backup would.
     pub fn restore_from(&self, backup: &Self) {
         // Not both locks at once: two stores may be restored from each other.
-        let (leases, history, outbox, events, checkpoints, cluster) = {
+        let (leases, history, outbox, events, checkpoints, cluster, audit) = {
             let state = backup.state();
             let (leases, history, outbox) =
                 (state.leases.clone(), state.history.clone(), state.outbox.clone());
             let (events, checkpoints) = (state.events.clone(), state.checkpoints.clone());
-            (leases, history, outbox, events, checkpoints, state.cluster.clone())
+            let audit = state.audit.clone();
+            (leases, history, outbox, events, checkpoints, state.cluster.clone(), audit)
         };
         let mut state = self.state();
         (state.leases, state.history, state.outbox, state.cluster) = (leases, history, outbox, cluster);
         state.events.restore_from(&events);
-        state.checkpoints = checkpoints;
+        (state.checkpoints, state.audit) = (checkpoints, audit);
     }
 
     pub(super) fn now(&self) -> StoreTime {
@@ -215,21 +231,31 @@ impl LeaseStore for MemoryStore {
 
 #[async_trait]
 impl LeaseAdmin for MemoryStore {
-    async fn list(&self, limit: u32) -> Result<(Vec<LeaseRecord>, StoreTime), StoreError> {
-        Ok((self.state().leases.values().take(limit as usize).cloned().collect(), self.now()))
+    async fn list(&self, page: &LeasePageOf) -> Result<(Vec<LeaseRecord>, StoreTime), StoreError> {
+        let state = self.state();
+        let wanted = state.leases.values().filter(|record| page.has(&record.name));
+        Ok((wanted.take(page.limit as usize).cloned().collect(), self.now()))
     }
 
-    async fn history(&self, name: Option<&LeaseName>, limit: u32) -> Result<Vec<Change>, StoreError> {
+    async fn history(
+        &self,
+        name: Option<&LeaseName>,
+        before: Option<HistoryId>,
+        limit: u32,
+    ) -> Result<Vec<Change>, StoreError> {
         let state = self.state();
-        let wanted = state.history.iter().rev().filter(|change| name.is_none_or(|name| change.name == *name));
+        let wanted = state.history.iter().rev().filter(|change| {
+            name.is_none_or(|name| change.name == *name)
+                && before.is_none_or(|before| change.id < Some(before))
+        });
         Ok(wanted.take(limit as usize).cloned().collect())
     }
 
     async fn revoke(&self, name: &LeaseName, by: &str, force: bool) -> Result<Revoke, StoreError> {
         let mut state = self.state();
         let decision = decide::revoke(state.leases.get(name), force, self.now());
-        if decision.outcome != Revoke::NotHeld {
-            state.audit.push(format!("{by} revoked {name}"));
+        if let Some((action, detail)) = decision.outcome.audit() {
+            state.audit.add(self.now(), by, action, name.as_str(), &detail);
         }
         Ok(state.apply(decision))
     }

@@ -5,11 +5,17 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{Kind, RowId, Sequence};
+use super::{CauseId, Kind, RowId, Sequence};
 use crate::time::StoreTime;
 
 /// The most messages that one call lists.
 pub const LIST_MAX: u32 = 1_000;
+
+/// The most rows that one call looks at.
+pub const LOOK_MAX: u32 = 20_000;
+
+/// The most dead messages that one count looks at.
+pub const DEAD_LOOK_MAX: u32 = 100_000;
 
 /// Where a message stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -61,6 +67,15 @@ pub struct Filter {
     pub kind: Option<String>,
     /// With this id, without regard to case. A text: a row that another program inserted may have one that is no UUID.
     pub id: Option<String>,
+    /// Enqueued at this moment or later, by the store's clock.
+    pub from: Option<StoreTime>,
+    /// Enqueued before this moment.
+    ///
+    /// Rows are found by their numbers, which rise nearly as time does. A row whose time another program set by hand, so
+    /// that it is out of order by more than 10,000 rows, may be found only without a range of time.
+    pub until: Option<StoreTime>,
+    /// Dead, and of this cause.
+    pub cause: Option<CauseId>,
 }
 
 /// What to list.
@@ -72,6 +87,19 @@ pub struct Selection {
     pub before: Option<RowId>,
     /// How many at most; at most [`LIST_MAX`].
     pub limit: u32,
+    /// How many rows are looked at, at most; at most [`LOOK_MAX`]. 0 stands for as many as that.
+    pub steps: u32,
+}
+
+/// Messages that were found, and how far was looked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// The messages, the newest first.
+    pub messages: Vec<Summary>,
+    /// From where to go on, also when nothing was found so far; `None` when all there is was looked at.
+    pub more_before: Option<RowId>,
+    /// When the last row was enqueued that was looked at: how far back the search has come.
+    pub looked_back_to: Option<StoreTime>,
 }
 
 /// A message in a list. Times are by the store's clock.
@@ -139,8 +167,10 @@ pub struct Details {
     pub content_type: Option<String>,
     /// Its headers, as they stand in the row.
     pub headers: Option<String>,
-    /// Its payload, as bytes; `None` when there is none.
+    /// Its payload, as bytes, no more of it than was asked for; `None` when there is none.
     pub payload: Option<Vec<u8>>,
+    /// How many bytes the whole payload has.
+    pub payload_bytes: u64,
     /// Whether the payload was given as text.
     pub is_text: bool,
     /// Every attempt, the first one first.

@@ -7,9 +7,11 @@
 use super::decode::too_large;
 use super::{Body, Limits, Part, Poison, Sequence};
 use crate::time::StoreTime;
+use serde::Serialize;
 
 /// The row's number in the outbox. Says nothing about order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
 pub struct RowId(pub i64);
 
 /// Where a row stands in its source: by its sequence, and by its number among equal ones.

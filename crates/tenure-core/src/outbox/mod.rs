@@ -22,6 +22,8 @@
 //! again ([`RetryPolicy`]), what to read, deliver and record next ([`Drain`]), and when to look again ([`Pace`]).
 
 mod admin;
+mod bisect;
+mod cause;
 pub mod cloudevents;
 mod content;
 mod decode;
@@ -37,11 +39,16 @@ mod message;
 mod outcome;
 mod pace;
 mod part;
+mod pulse;
 mod retention;
 mod retry;
 mod settings;
 
-pub use admin::{Attempt, Details, Filter, LIST_MAX, Selection, State, Stats, Summary};
+pub use admin::{
+    Attempt, DEAD_LOOK_MAX, Details, Filter, LIST_MAX, LOOK_MAX, Listing, Selection, State, Stats, Summary,
+};
+pub use bisect::{BISECT_MARGIN, Bisect, Walk};
+pub use cause::{CauseId, GRAVES_MAX, Grave, Graves, NotACauseId};
 pub use content::Existing;
 pub use decode::{Poison, decode};
 pub use drain::{Drain, Flight, Landing};
@@ -59,6 +66,7 @@ pub use message::{
 pub use outcome::{Kind, Next, Outcome, REASON_MAX_BYTES, Recorded, Verdict, shorten};
 pub use pace::Pace;
 pub use part::{PARTS_MAX, Part, PartError};
+pub use pulse::{Count, PULSE_MAX, Pulse};
 pub use retention::{Retention, Swept};
 pub use retry::RetryPolicy;
 pub use settings::{OnDead, RelaySettings};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::RowId;
+use super::{CauseId, RowId};
 
 /// The longest reason that is stored, in bytes.
 pub const REASON_MAX_BYTES: usize = 2_000;
@@ -125,6 +125,13 @@ pub struct Outcome {
     pub reason: Option<String>,
     /// How long it took.
     pub took: Duration,
+}
+
+impl Outcome {
+    /// What it has in common with others, if the message is dead of it.
+    pub fn cause(&self) -> CauseId {
+        CauseId::of(self.kind, self.reason.as_deref().unwrap_or_default())
+    }
 }
 
 /// The store's answer to a batch of outcomes.

@@ -16,10 +16,14 @@ use serde::Serialize;
 
 use crate::event::{Position, StreamName, Version};
 use crate::id::{NameError, check_name};
+use crate::outbox::Count;
 use crate::time::StoreTime;
 
 pub use cursor::{Cursor, Fate, Front, Lost};
 pub use settings::{OnFailure, SubscriptionSettings};
+
+/// Up to how many events that were put aside are counted.
+pub const PARKED_COUNT_MAX: u32 = 1_000;
 
 /// The longest name of a subscription, in bytes.
 const NAME_MAX_BYTES: usize = 200;
@@ -158,6 +162,6 @@ pub struct Progress {
     pub position: Position,
     /// When it moved last.
     pub moved_at: StoreTime,
-    /// How many events it has put aside.
-    pub parked: u64,
+    /// How many events it has put aside, counted up to [`PARKED_COUNT_MAX`].
+    pub parked: Count,
 }

@@ -46,7 +46,7 @@ async fn what_is_put_aside_again_has_its_last_reason(sandbox: &Sandbox) {
     assert_eq!(store.advance(None, &again).await.unwrap(), Advance::Advanced);
     let lost = Step { parked: vec![aside(7, "never")], ..step(5, 9) };
     assert_eq!(store.advance(None, &lost).await.unwrap(), Advance::Moved { at: Position(9) });
-    let parked = store.parked(&parks.name, 10).await.unwrap();
+    let parked = store.parked(&parks.name, None, 10).await.unwrap();
     let reasons: Vec<_> = parked.iter().map(|one| one.aside.reason.as_str()).collect();
     assert_eq!(reasons, ["first", "third"]);
 }
@@ -95,5 +95,5 @@ async fn a_handler_without_a_transaction_is_refused(sandbox: &Sandbox) {
     let (store, mut user) = (sandbox.store().await, sandbox.user().await);
     let error = store.checkpoints().advance_in(&mut user, None, &step(0, 4)).await.unwrap_err();
     assert!(matches!(error, StoreError::Refused { .. }), "{error}");
-    assert!(store.sql().subscriptions().await.unwrap().is_empty());
+    assert!(store.sql().subscriptions(None, 1_000).await.unwrap().is_empty());
 }

@@ -124,7 +124,7 @@ async fn a_crowd_of_slow_reads_holds_up_no_renewal(server: Server) {
     let reads: Vec<_> = (0..8)
         .map(|_| {
             let store = store.clone();
-            tokio::spawn(async move { store.history(None, 10).await })
+            tokio::spawn(async move { store.history(None, None, 10).await })
         })
         .collect();
     while bed.sessions("Query").await.len() < 3 {
@@ -317,7 +317,7 @@ async fn few_rights_are_enough_to_run(server: Server) {
     leases.revoke(&grant.name, "op", false).await.unwrap();
     leases.release(&grant).await.unwrap();
     leases.sweep().await.unwrap();
-    assert_eq!(leases.history(None, 10).await.unwrap().len(), 2);
+    assert_eq!(leases.history(None, None, 10).await.unwrap().len(), 2);
     let session = leases.presence().unwrap().open(unique(), Duration::from_secs(5)).await.unwrap();
     session.ping().await.unwrap();
     session.close().await;

@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, Row as _};
 use tenure_conformance::events::{EventBackend, UserAppend};
 use tenure_conformance::outbox::AuditLine;
 use tenure_core::StoreError;
-use tenure_core::contract::{AppendError, CheckpointStore, EventStore};
+use tenure_core::contract::{AppendError, CheckpointStore, EventStore, LeaseStore as _, OperatorStores};
 use tenure_core::event::{Append, AppendAnswer, Position};
 use tenure_core::time::StoreTime;
 use tenure_mysql::Events;
@@ -31,6 +31,12 @@ mod mysql {
 impl EventBackend for OutboxOnMySql {
     async fn events(&self) -> Arc<dyn EventStore> {
         Arc::new(self.sandbox.sql().await)
+    }
+
+    async fn operators(&self) -> OperatorStores {
+        let store = self.sandbox.sql().await;
+        let capabilities = store.capabilities();
+        OperatorStores::of(Arc::new(store), capabilities)
     }
 
     async fn checkpoints(&self) -> Arc<dyn CheckpointStore> {

@@ -293,12 +293,13 @@ fn what_is_not_in_the_queue_yet_is_pending_all_the_same() {
         for state in [None, Some(State::Pending)] {
             let filter = Filter { state, ..Filter::default() };
             let listed = store.list(&Selection { filter, limit: 10, ..Default::default() }).await.unwrap();
-            let states: Vec<_> = listed.iter().map(|one| (one.sequence.version, one.state)).collect();
+            let states: Vec<_> =
+                listed.messages.iter().map(|one| (one.sequence.version, one.state)).collect();
             assert_eq!(states, [(2, State::Pending), (1, State::Pending)], "{state:?}");
         }
         let dispatched = Filter { state: Some(State::Dispatched), ..Filter::default() };
         let selection = Selection { filter: dispatched, limit: 10, ..Default::default() };
-        assert_eq!(store.list(&selection).await.unwrap(), []);
+        assert_eq!(store.list(&selection).await.unwrap().messages, []);
     });
 }
 

@@ -138,8 +138,8 @@ async fn every_call_without_a_schema_says_how_to_make_one(server: Server) {
         store.verify_schema().await,
         store.observe(&name("x")).await.map(|_| ()),
         store.try_acquire(&claim("x", Duration::from_secs(1))).await.map(|_| ()),
-        store.list(5).await.map(|_| ()),
-        store.history(None, 5).await.map(|_| ()),
+        store.list(&tenure_core::lease::LeasePageOf::first(5)).await.map(|_| ()),
+        store.history(None, None, 5).await.map(|_| ()),
         store.revoke(&name("x"), "op", true).await.map(|_| ()),
     ];
     for answer in answers {
@@ -231,14 +231,14 @@ async fn s20_names_are_told_apart_whatever_the_database_s_collation(server: Serv
         let grant = granted(store.try_acquire(&claim(text, Duration::from_secs(60))).await.unwrap());
         assert_eq!(grant.name.as_str(), text);
     }
-    let (leases, _) = store.list(100).await.unwrap();
+    let (leases, _) = store.list(&tenure_core::lease::LeasePageOf::first(100)).await.unwrap();
     let mut listed: Vec<&str> = leases.iter().map(|lease| lease.name.as_str()).collect();
     let mut expected = names.to_vec();
     listed.sort_unstable();
     expected.sort_unstable();
     assert_eq!(listed, expected);
     for text in names {
-        let found = store.history(Some(&LeaseName::new(text).unwrap()), 10).await.unwrap();
+        let found = store.history(Some(&LeaseName::new(text).unwrap()), None, 10).await.unwrap();
         assert_eq!(found.len(), 1, "{text:?}");
     }
     let mut user = sandbox.user().await;

@@ -9,7 +9,7 @@ use tenure_core::event::{PAGE_MAX, Position, StreamName};
 use tenure_core::lease::Fence;
 use tenure_core::outbox::shorten;
 use tenure_core::subscription::{Advance, Checkpoint, Parked, Progress, Step, SubscriptionName};
-use tenure_sql::{Columns, Reader};
+use tenure_sql::{Columns, Reader, not_built};
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::{ToSql, Type};
 
@@ -129,13 +129,31 @@ impl CheckpointStore for PostgresStore {
         }
     }
 
-    async fn subscriptions(&self) -> Result<Vec<Progress>, StoreError> {
+    async fn subscriptions(
+        &self,
+        after: Option<&SubscriptionName>,
+        limit: u32,
+    ) -> Result<Vec<Progress>, StoreError> {
+        if after.is_some() {
+            return Err(not_built(&self.shared.label));
+        }
         let shared = &self.shared;
         let rows = shared.run(&shared.statements.events.checkpoint_list, &[]).await?;
-        rows.iter().map(|row| Reader { store: &shared.label }.progress(&Plain(row))).collect()
+        rows.iter()
+            .take(limit as usize)
+            .map(|row| Reader { store: &shared.label }.progress(&Plain(row)))
+            .collect()
     }
 
-    async fn parked(&self, name: &SubscriptionName, limit: u32) -> Result<Vec<Parked>, StoreError> {
+    async fn parked(
+        &self,
+        name: &SubscriptionName,
+        after: Option<Position>,
+        limit: u32,
+    ) -> Result<Vec<Parked>, StoreError> {
+        if after.is_some() {
+            return Err(not_built(&self.shared.label));
+        }
         let shared = &self.shared;
         let params: Params<'_> =
             &[(&name.as_str(), Type::TEXT), (&i64::from(limit.min(PAGE_MAX)), Type::INT8)];

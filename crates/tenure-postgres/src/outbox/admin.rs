@@ -3,8 +3,10 @@
 use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::OutboxAdmin;
-use tenure_core::outbox::{Details, Filter, LIST_MAX, Selection, State, Stats, Summary, shorten};
-use tenure_sql::Reader;
+use tenure_core::outbox::{
+    CauseId, Count, Details, Filter, Graves, LIST_MAX, Listing, Pulse, Selection, State, Stats, shorten,
+};
+use tenure_sql::{Reader, not_built};
 use tokio_postgres::Error;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
@@ -26,10 +28,18 @@ impl OutboxAdmin for PostgresStore {
         Reader { store: &shared.label }.stats(&Shown(row))
     }
 
-    async fn list(&self, selection: &Selection) -> Result<Vec<Summary>, StoreError> {
+    async fn pulse(&self, _: u32) -> Result<Pulse, StoreError> {
+        Err(not_built(&self.shared.label))
+    }
+
+    async fn graves(&self, _: Option<CauseId>, _: u32, _: u32) -> Result<Graves, StoreError> {
+        Err(not_built(&self.shared.label))
+    }
+
+    async fn list(&self, selection: &Selection) -> Result<Listing, StoreError> {
         let (shared, filter) = (&self.shared, &selection.filter);
         let lists = &shared.statements.outbox.list;
-        let Ok(id) = named(filter) else { return Ok(Vec::new()) };
+        let Ok(id) = named(filter) else { return Ok(Listing::default()) };
         let sql = match (&id, filter.state) {
             (Some(_), _) => &lists.by_id,
             (None, None) => &lists.any,
@@ -52,10 +62,16 @@ impl OutboxAdmin for PostgresStore {
         let found = rows.iter().map(|row| reader.summary(&Shown(row)));
         let mut found = found.collect::<Result<Vec<_>, StoreError>>()?;
         found.retain(|summary| filter.state.is_none_or(|state| state == summary.state));
-        Ok(found)
+        let full = found.len() == selection.limit.min(LIST_MAX) as usize;
+        let last = found.last();
+        Ok(Listing {
+            more_before: last.filter(|_| full).map(|last| last.row),
+            looked_back_to: last.map(|last| last.created_at),
+            messages: found,
+        })
     }
 
-    async fn show(&self, id: &str) -> Result<Option<Details>, StoreError> {
+    async fn show(&self, id: &str, payload_max: usize) -> Result<Option<Details>, StoreError> {
         let shared = &self.shared;
         let texts = &shared.statements.outbox;
         let Ok(id) = Uuid::try_parse(id) else { return Ok(None) };
@@ -75,12 +91,14 @@ impl OutboxAdmin for PostgresStore {
         let Some(row) = found.first() else { return Ok(None) };
         let reader = Reader { store: &shared.label };
         let attempts = attempts.iter().map(|row| reader.attempt(&Shown(row)));
-        reader.details(&Shown(row), attempts.collect::<Result<_, _>>()?).map(Some)
+        reader.details(&Shown(row), attempts.collect::<Result<_, _>>()?, payload_max).map(Some)
     }
 
-    async fn count_dead(&self, filter: &Filter) -> Result<u64, StoreError> {
+    async fn count_dead(&self, filter: &Filter, at_most: u32) -> Result<Count, StoreError> {
         let shared = &self.shared;
-        let (true, Ok(id)) = (may_be_dead(filter), named(filter)) else { return Ok(0) };
+        let (true, Ok(id)) = (may_be_dead(filter), named(filter)) else {
+            return Ok(Count::default());
+        };
         let params: Params<'_> = &[
             (&filter.topic, Type::TEXT),
             (&filter.source, Type::TEXT),
@@ -89,7 +107,9 @@ impl OutboxAdmin for PostgresStore {
         ];
         let rows = shared.run(&shared.statements.outbox.count_dead, params).await?;
         let count = rows.first().map_or(Ok(0), |row| row.try_get::<_, i64>(0));
-        count.map(i64::unsigned_abs).map_err(|error| store_error(&shared.label, error))
+        count
+            .map(|count| Count::up_to(at_most.into(), count.unsigned_abs()))
+            .map_err(|error| store_error(&shared.label, error))
     }
 
     async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {

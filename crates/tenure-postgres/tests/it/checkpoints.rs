@@ -38,7 +38,7 @@ async fn a_checkpoint_moves_from_where_it_is(mode: Mode) {
     assert_eq!(store.checkpoint(&subscription).await.unwrap(), Checkpoint::default());
     let unknown = store.advance(None, &step(3, 5)).await.unwrap();
     assert_eq!(unknown, Advance::Moved { at: Position(0) }, "a row that is not there is the start");
-    assert!(store.subscriptions().await.unwrap().is_empty());
+    assert!(store.subscriptions(None, 1_000).await.unwrap().is_empty());
     assert_eq!(store.advance(None, &step(0, 5)).await.unwrap(), Advance::Advanced);
     for from in [0, 4, 6] {
         assert_eq!(store.advance(None, &step(from, 9)).await.unwrap(), Advance::Moved { at: Position(5) });
@@ -48,18 +48,22 @@ async fn a_checkpoint_moves_from_where_it_is(mode: Mode) {
     assert_eq!(store.advance(None, &parks).await.unwrap(), Advance::Advanced);
     let lost = Step { parked: vec![aside(7, "never")], ..step(5, 9) };
     assert_eq!(store.advance(None, &lost).await.unwrap(), Advance::Moved { at: Position(9) });
-    let parked = store.parked(&subscription, 10).await.unwrap();
+    let parked = store.parked(&subscription, None, 10).await.unwrap();
     assert_eq!(parked.iter().map(|one| one.aside.clone()).collect::<Vec<_>>(), parks.parked);
-    assert_eq!(store.parked(&subscription, 1).await.unwrap().len(), 1);
-    let all = store.subscriptions().await.unwrap();
-    assert_eq!((all.len(), all[0].position, all[0].parked), (1, Position(9), 2));
+    assert_eq!(store.parked(&subscription, None, 1).await.unwrap().len(), 1);
+    let all = store.subscriptions(None, 1_000).await.unwrap();
+    assert_eq!((all.len(), all[0].position, all[0].parked.number), (1, Position(9), 2));
 
     store.rewind(&subscription, Position(6), "op").await.unwrap();
     assert_eq!(
         store.checkpoint(&subscription).await.unwrap(),
         Checkpoint { position: Position(6), rewinds: 1 }
     );
-    assert_eq!(store.parked(&subscription, 10).await.unwrap().len(), 1, "what is read again is forgotten");
+    assert_eq!(
+        store.parked(&subscription, None, 10).await.unwrap().len(),
+        1,
+        "what is read again is forgotten"
+    );
     let sql = format!("SELECT actor, action, subject, detail FROM {}", sandbox.table("audit"));
     let row = sandbox.superuser().await.query_one(&sql, &[]).await.unwrap();
     let line: [String; 4] = [row.get(0), row.get(1), row.get(2), row.get(3)];
@@ -90,7 +94,7 @@ async fn s63_a_reader_that_is_not_in_office_moves_nothing() {
     let parks = Step { parked: vec![aside(2, "no")], ..step(1, 2) };
     assert_eq!(store.advance(Some(&fence), &parks).await.unwrap(), Advance::Fenced);
     assert_eq!(store.checkpoint(&parks.name).await.unwrap().position, Position(1));
-    assert!(store.parked(&parks.name, 10).await.unwrap().is_empty());
+    assert!(store.parked(&parks.name, None, 10).await.unwrap().is_empty());
 }
 
 #[tokio::test]

@@ -105,7 +105,7 @@ async fn a_crowd_of_slow_reads_holds_up_no_renewal() {
         let reads: Vec<_> = (0..8)
             .map(|_| {
                 let store = store.clone();
-                tokio::spawn(async move { store.history(None, 10).await })
+                tokio::spawn(async move { store.history(None, None, 10).await })
             })
             .collect();
         sandbox.waiting_for_locks(3).await;
@@ -237,7 +237,7 @@ async fn few_rights_are_enough_to_run() {
     store.revoke(&grant.name, "op", false).await.unwrap();
     store.release(&grant).await.unwrap();
     store.sweep().await.unwrap();
-    assert_eq!(store.history(None, 10).await.unwrap().len(), 2);
+    assert_eq!(store.history(None, None, 10).await.unwrap().len(), 2);
     let session = store.open(crate::sandbox::unique(), Duration::from_secs(5)).await.unwrap();
     session.ping().await.unwrap();
     session.close().await;

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use tenure_conformance::events::{EventBackend, UserAppend};
 use tenure_conformance::outbox::AuditLine;
 use tenure_core::StoreError;
-use tenure_core::contract::{AppendError, CheckpointStore, EventStore};
+use tenure_core::contract::{AppendError, CheckpointStore, EventStore, LeaseStore as _, OperatorStores};
 use tenure_core::event::{Append, AppendAnswer, Position};
 use tenure_postgres::Events;
 use tokio_postgres::Client;
@@ -43,6 +43,12 @@ mod sqlx_pooled_pgbouncer {
 impl EventBackend for OutboxOnPostgres {
     async fn events(&self) -> Arc<dyn EventStore> {
         Arc::new(self.sandbox.store().await)
+    }
+
+    async fn operators(&self) -> OperatorStores {
+        let store = self.sandbox.store().await;
+        let capabilities = store.capabilities();
+        OperatorStores::of(Arc::new(store), capabilities)
     }
 
     async fn checkpoints(&self) -> Arc<dyn CheckpointStore> {

@@ -135,7 +135,12 @@ async fn s43_extreme_rows_are_read_all_the_same() {
     assert_eq!(rest.rows.len(), 6);
     assert!(store.stats().await.unwrap().pending == 10);
     assert_eq!(
-        store.list(&tenure_core::outbox::Selection { limit: 100, ..Default::default() }).await.unwrap().len(),
+        store
+            .list(&tenure_core::outbox::Selection { limit: 100, ..Default::default() })
+            .await
+            .unwrap()
+            .messages
+            .len(),
         10
     );
 }

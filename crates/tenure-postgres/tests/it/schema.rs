@@ -14,7 +14,7 @@ use crate::checkpoints::step;
 use crate::sandbox::{Mode, Sandbox, claim, name};
 
 /// The schema's version that this program makes.
-const NEWEST: u32 = 6;
+const NEWEST: u32 = 7;
 
 const TABLES: [&str; 17] = [
     "schema",
@@ -107,8 +107,8 @@ async fn every_call_without_a_schema_says_how_to_make_one() {
             store.verify_schema().await,
             store.observe(&name("x")).await.map(|_| ()),
             store.try_acquire(&claim("x", std::time::Duration::from_secs(1))).await.map(|_| ()),
-            store.list(5).await.map(|_| ()),
-            store.history(None, 5).await.map(|_| ()),
+            store.list(&tenure_core::lease::LeasePageOf::first(5)).await.map(|_| ()),
+            store.history(None, None, 5).await.map(|_| ()),
             store.revoke(&name("x"), "op", true).await.map(|_| ()),
         ];
         for answer in answers {
@@ -223,6 +223,8 @@ async fn s39_a_schema_of_an_earlier_version_is_brought_up_to_date() {
         (4, "-- 0005", true),
         (5, "-- 0006", false),
         (5, "-- 0006", true),
+        (6, "-- 0007", false),
+        (6, "-- 0007", true),
     ] {
         let Some(sandbox) = Sandbox::empty(Mode::Direct) else { return };
         let (client, store) = (sandbox.superuser().await, sandbox.store().await);

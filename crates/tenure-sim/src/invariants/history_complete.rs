@@ -95,6 +95,7 @@ mod tests {
             cause,
             node,
             at: StoreTime::from_micros(0),
+            id: None,
         })
     }
 

@@ -15,6 +15,7 @@ use crate::batch::inserts;
 use crate::driver::{Answer, Call, Session, Turn};
 use crate::fault::{Fault, FaultKind};
 use crate::lease::Audit;
+use crate::not_built;
 use crate::reader::Columns as _;
 use crate::store::{Shared, SqlStore};
 use crate::value::Value;
@@ -58,14 +59,29 @@ impl CheckpointStore for SqlStore {
         self.shared.advance(&mut Place::Own, office, step).await
     }
 
-    async fn subscriptions(&self) -> Result<Vec<Progress>, StoreError> {
+    async fn subscriptions(
+        &self,
+        after: Option<&SubscriptionName>,
+        limit: u32,
+    ) -> Result<Vec<Progress>, StoreError> {
         let shared = &self.shared;
+        if after.is_some() {
+            return Err(not_built(shared.label()));
+        }
         let rows = shared.rows(Turn::Traffic, &shared.statements.checkpoint_list, []).await?;
-        rows.iter().map(|row| shared.reader().progress(row)).collect()
+        rows.iter().take(limit as usize).map(|row| shared.reader().progress(row)).collect()
     }
 
-    async fn parked(&self, name: &SubscriptionName, limit: u32) -> Result<Vec<Parked>, StoreError> {
+    async fn parked(
+        &self,
+        name: &SubscriptionName,
+        after: Option<Position>,
+        limit: u32,
+    ) -> Result<Vec<Parked>, StoreError> {
         let shared = &self.shared;
+        if after.is_some() {
+            return Err(not_built(shared.label()));
+        }
         let params = vec![name.as_str().into(), limit.min(PAGE_MAX).into()];
         let rows = shared.rows(Turn::Traffic, &shared.statements.parked_list, params).await?;
         rows.iter().map(|row| shared.reader().parked(row)).collect()

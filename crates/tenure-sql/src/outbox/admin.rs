@@ -4,13 +4,14 @@
 use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::OutboxAdmin;
-use tenure_core::outbox::{Details, Filter, Selection, State, Stats, Summary};
+use tenure_core::outbox::{CauseId, Count, Details, Filter, Graves, Listing, Pulse, Selection, State, Stats};
 use tenure_core::time::StoreTime;
 
 use super::cells::Cells;
 use super::unit::{Ended, Stop};
 use crate::driver::{Call, Session, Turn};
 use crate::lease::Audit;
+use crate::not_built;
 use crate::row::Row;
 use crate::store::{Shared, SqlStore};
 use crate::value::Value;
@@ -43,17 +44,25 @@ impl OutboxAdmin for SqlStore {
         }
     }
 
-    async fn list(&self, selection: &Selection) -> Result<Vec<Summary>, StoreError> {
+    async fn pulse(&self, _: u32) -> Result<Pulse, StoreError> {
+        Err(not_built(self.shared.label()))
+    }
+
+    async fn list(&self, selection: &Selection) -> Result<Listing, StoreError> {
         self.shared.list(selection).await
     }
 
-    async fn show(&self, id: &str) -> Result<Option<Details>, StoreError> {
-        self.shared.show(id).await
+    async fn show(&self, id: &str, payload_max: usize) -> Result<Option<Details>, StoreError> {
+        self.shared.show(id, payload_max).await
     }
 
-    async fn count_dead(&self, filter: &Filter) -> Result<u64, StoreError> {
+    async fn graves(&self, _: Option<CauseId>, _: u32, _: u32) -> Result<Graves, StoreError> {
+        Err(not_built(self.shared.label()))
+    }
+
+    async fn count_dead(&self, filter: &Filter, at_most: u32) -> Result<Count, StoreError> {
         let shared = &self.shared;
-        let Some(number) = shared.dead_number(filter).await? else { return Ok(0) };
+        let Some(number) = shared.dead_number(filter).await? else { return Ok(Count::default()) };
         let params = vec![
             number.into(),
             filter.topic.as_deref().into(),
@@ -62,7 +71,8 @@ impl OutboxAdmin for SqlStore {
         ];
         let rows = shared.rows(Turn::Work, &shared.statements.dead_count, params).await?;
         let found = rows.into_iter().next().map(|row| Cells::of(row, shared.reader()).whole());
-        Ok(u64::try_from(found.transpose()?.unwrap_or_default()).unwrap_or_default())
+        let found = u64::try_from(found.transpose()?.unwrap_or_default()).unwrap_or_default();
+        Ok(Count::up_to(at_most.into(), found))
     }
 
     async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {

@@ -1,12 +1,13 @@
 //! Messages for people to see.
 
 use tenure_core::StoreError;
-use tenure_core::outbox::{Details, LIST_MAX, RowId, Selection, Sequence, State, Summary};
+use tenure_core::outbox::{Details, LIST_MAX, Listing, RowId, Selection, Sequence, State, Summary};
 use tenure_core::time::StoreTime;
 
 use super::cells::{Cells, HALTS, index};
 use crate::driver::Turn;
 use crate::limits::ATTEMPTS_MAX;
+use crate::not_built;
 use crate::reader::counted;
 use crate::row::Row;
 use crate::store::Shared;
@@ -16,13 +17,16 @@ const ID_MAX_BYTES: usize = 64;
 
 impl Shared {
     /// Messages, the newest first.
-    pub(super) async fn list(&self, selection: &Selection) -> Result<Vec<Summary>, StoreError> {
-        let Selection { filter, before, limit } = selection;
+    pub(super) async fn list(&self, selection: &Selection) -> Result<Listing, StoreError> {
+        let Selection { filter, before, limit, steps: _ } = selection;
+        if filter.from.is_some() || filter.until.is_some() || filter.cause.is_some() {
+            return Err(not_built(self.label()));
+        }
         let mut number = None;
         if let Some(id) = &filter.id {
             number = self.number_of(id).await?;
             if number.is_none() {
-                return Ok(Vec::new());
+                return Ok(Listing::default());
             }
         }
         let statements = &self.statements;
@@ -43,11 +47,18 @@ impl Shared {
             (*limit).min(LIST_MAX).into(),
         ];
         let rows = self.rows(Turn::Work, statement, params).await?;
-        rows.into_iter().map(|row| self.summary(row)).collect()
+        let messages = rows.into_iter().map(|row| self.summary(row)).collect::<Result<Vec<_>, _>>()?;
+        let full = messages.len() == (*limit).min(LIST_MAX) as usize;
+        let last = messages.last();
+        Ok(Listing {
+            more_before: last.filter(|_| full).map(|last| last.row),
+            looked_back_to: last.map(|last| last.created_at),
+            messages,
+        })
     }
 
     /// All about one message.
-    pub(super) async fn show(&self, id: &str) -> Result<Option<Details>, StoreError> {
+    pub(super) async fn show(&self, id: &str, payload_max: usize) -> Result<Option<Details>, StoreError> {
         let Some(number) = self.number_of(id).await? else { return Ok(None) };
         let statements = &self.statements;
         let nothing = || None::<i64>.into();
@@ -65,7 +76,12 @@ impl Shared {
         let rows = self.rows(Turn::Work, &statements.attempts_list, params).await?;
         let attempts = rows.iter().map(|row| self.reader().attempt(row)).collect::<Result<_, _>>()?;
         let is_text = text.is_some();
-        Ok(Some(Details { summary, content_type, headers, payload: text.or(bytes), is_text, attempts }))
+        let mut payload = text.or(bytes);
+        let payload_bytes = payload.as_ref().map_or(0, |payload| payload.len() as u64);
+        if let Some(payload) = &mut payload {
+            payload.truncate(payload_max);
+        }
+        Ok(Some(Details { summary, content_type, headers, payload, payload_bytes, is_text, attempts }))
     }
 
     /// The number of the message with this id.

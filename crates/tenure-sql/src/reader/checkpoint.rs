@@ -2,7 +2,8 @@
 
 use tenure_core::StoreError;
 use tenure_core::event::{Position, StreamName, Version};
-use tenure_core::subscription::{Aside, Checkpoint, Parked, Progress, SubscriptionName};
+use tenure_core::outbox::Count;
+use tenure_core::subscription::{Aside, Checkpoint, PARKED_COUNT_MAX, Parked, Progress, SubscriptionName};
 
 use super::{Columns, Reader};
 
@@ -24,7 +25,10 @@ impl Reader<'_> {
             name: name.map_err(|error| self.corrupt(format!("column name: {error}")))?,
             position: Position(self.need(row.number("position"), "position")?),
             moved_at: self.need(row.moment("moved_us"), "moved_at")?,
-            parked: self.fits(self.need(row.number("parked"), "parked")?, "parked")?,
+            parked: Count::up_to(
+                PARKED_COUNT_MAX.into(),
+                self.fits(self.need(row.number("parked"), "parked")?, "parked")?,
+            ),
         })
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure_core::StoreError;
 use tenure_core::id::{Node, NodeName};
-use tenure_core::lease::{Announced, Change, LeaseName, LeaseRecord, Term};
+use tenure_core::lease::{Announced, Change, HistoryId, LeaseName, LeaseRecord, Term};
 use tenure_core::registry::Origin;
 use tenure_core::time::StoreTime;
 
@@ -50,6 +50,7 @@ impl Reader<'_> {
             cause: cause.parse().map_err(|_| self.corrupt("an unknown cause in the history".into()))?,
             node: self.node(row)?,
             at: StoreTime::from_micros(self.need(row.number("at_us"), "at_us")?),
+            id: Some(HistoryId(self.need(row.number("id"), "id")?)),
         })
     }
 

@@ -93,7 +93,12 @@ impl Reader<'_> {
 
     /// All about one message. The columns are those of a [`summary`](Self::summary), and `content_type`, `headers`,
     /// `payload` and `payload_bytes`.
-    pub fn details(self, row: &impl Columns, attempts: Vec<Attempt>) -> Result<Details, StoreError> {
+    pub fn details(
+        self,
+        row: &impl Columns,
+        attempts: Vec<Attempt>,
+        payload_max: usize,
+    ) -> Result<Details, StoreError> {
         let text = |column| self.maybe(row.text(column), column);
         // Byte by byte as it stands there, also where it is no text that can be read.
         let written = self.maybe(row.bytes("payload"), "payload")?;
@@ -103,7 +108,11 @@ impl Reader<'_> {
             summary: self.summary(row)?,
             content_type: text("content_type")?,
             headers: text("headers")?,
-            payload: written.or(bytes),
+            payload_bytes: written.as_ref().or(bytes.as_ref()).map_or(0, |payload| payload.len() as u64),
+            payload: written.or(bytes).map(|mut payload| {
+                payload.truncate(payload_max);
+                payload
+            }),
             is_text,
             attempts,
         })

@@ -125,7 +125,7 @@ fn what_people_see_of_a_message_is_never_refused_for_what_it_holds() {
         ("payload", text("hello")),
         ("payload_bytes", Cell::Null),
     ];
-    let details = READER.details(&row(&columns), Vec::new()).unwrap();
+    let details = READER.details(&row(&columns), Vec::new(), usize::MAX).unwrap();
     let summary = details.summary;
     assert_eq!((summary.state, summary.attempts, summary.sequence.index), (State::Dead, 0, i32::MAX));
     assert!(summary.halts && summary.finished_at.is_some() && summary.due_at.is_none());

@@ -7,6 +7,7 @@ use tenure_core::contract::CheckpointStore;
 use tenure_core::event::{PAGE_MAX, Position};
 use tenure_core::lease::Fence;
 use tenure_core::subscription::{Advance, Checkpoint, Parked, Progress, Step, SubscriptionName};
+use tenure_sql::not_built;
 
 use super::checkpoints;
 use crate::admin::actor;
@@ -43,11 +44,28 @@ impl CheckpointStore for SqliteStore {
         .await
     }
 
-    async fn subscriptions(&self) -> Result<Vec<Progress>, StoreError> {
-        self.browse(subscriptions).await
+    async fn subscriptions(
+        &self,
+        after: Option<&SubscriptionName>,
+        limit: u32,
+    ) -> Result<Vec<Progress>, StoreError> {
+        if after.is_some() {
+            return Err(not_built(self.label()));
+        }
+        let mut found = self.browse(subscriptions).await?;
+        found.truncate(limit as usize);
+        Ok(found)
     }
 
-    async fn parked(&self, name: &SubscriptionName, limit: u32) -> Result<Vec<Parked>, StoreError> {
+    async fn parked(
+        &self,
+        name: &SubscriptionName,
+        after: Option<Position>,
+        limit: u32,
+    ) -> Result<Vec<Parked>, StoreError> {
+        if after.is_some() {
+            return Err(not_built(self.label()));
+        }
         let name = name.clone();
         self.browse(move |snapshot| parked(snapshot, &name, limit.min(PAGE_MAX))).await
     }

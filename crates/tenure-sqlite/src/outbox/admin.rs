@@ -3,7 +3,8 @@
 use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::OutboxAdmin;
-use tenure_core::outbox::{Details, Filter, Selection, Stats, Summary};
+use tenure_core::outbox::{CauseId, Count, Details, Filter, Graves, Listing, Pulse, Selection, Stats};
+use tenure_sql::not_built;
 
 use super::dead::{self, Act};
 use super::{list, stats};
@@ -19,19 +20,28 @@ impl OutboxAdmin for SqliteStore {
         self.browse(stats::stats).await
     }
 
-    async fn list(&self, selection: &Selection) -> Result<Vec<Summary>, StoreError> {
+    async fn pulse(&self, _: u32) -> Result<Pulse, StoreError> {
+        Err(not_built(self.label()))
+    }
+
+    async fn graves(&self, _: Option<CauseId>, _: u32, _: u32) -> Result<Graves, StoreError> {
+        Err(not_built(self.label()))
+    }
+
+    async fn list(&self, selection: &Selection) -> Result<Listing, StoreError> {
         let selection = selection.clone();
         self.browse(move |snapshot| list::list(snapshot, &selection)).await
     }
 
-    async fn show(&self, id: &str) -> Result<Option<Details>, StoreError> {
+    async fn show(&self, id: &str, payload_max: usize) -> Result<Option<Details>, StoreError> {
         let id = id.to_owned();
-        self.browse(move |snapshot| list::show(snapshot, &id)).await
+        self.browse(move |snapshot| list::show(snapshot, &id, payload_max)).await
     }
 
-    async fn count_dead(&self, filter: &Filter) -> Result<u64, StoreError> {
+    async fn count_dead(&self, filter: &Filter, at_most: u32) -> Result<Count, StoreError> {
         let filter = filter.clone();
-        self.browse(move |snapshot| dead::count(snapshot, &filter)).await
+        let found = self.browse(move |snapshot| dead::count(snapshot, &filter)).await?;
+        Ok(Count::up_to(at_most.into(), found))
     }
 
     async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {

@@ -1,7 +1,7 @@
 //! Messages for people to see.
 
 use rusqlite::{OptionalExtension, params};
-use tenure_core::outbox::{Attempt, Details, LIST_MAX, Selection, State, Summary};
+use tenure_core::outbox::{Attempt, Details, LIST_MAX, Listing, Selection, State};
 use tenure_sql::limits::ATTEMPTS_MAX;
 
 use crate::error::Fault;
@@ -9,11 +9,11 @@ use crate::reader::Snapshot;
 use crate::rows::{Foreign, Plain, READER};
 
 /// Messages, the newest first.
-pub(super) fn list(snapshot: &Snapshot<'_>, selection: &Selection) -> Result<Vec<Summary>, Fault> {
-    let Selection { filter, before, limit } = selection;
+pub(super) fn list(snapshot: &Snapshot<'_>, selection: &Selection) -> Result<Listing, Fault> {
+    let Selection { filter, before, limit, steps: _ } = selection;
     let (mut low, mut high) = (i64::MIN, before.map_or(i64::MAX, |before| before.0.saturating_sub(1)));
     if let Some(id) = &filter.id {
-        let Some(number) = number_of(snapshot, id)? else { return Ok(Vec::new()) };
+        let Some(number) = number_of(snapshot, id)? else { return Ok(Listing::default()) };
         (low, high) = (number, high.min(number));
     }
     let statements = snapshot.outbox();
@@ -32,17 +32,23 @@ pub(super) fn list(snapshot: &Snapshot<'_>, selection: &Selection) -> Result<Vec
     while let Some(row) = rows.next()? {
         summaries.push(READER.summary(&Foreign::shown(Plain::of(row)))?);
     }
-    Ok(summaries)
+    let full = summaries.len() == limit as usize;
+    let last = summaries.last();
+    Ok(Listing {
+        more_before: last.filter(|_| full).map(|last| last.row),
+        looked_back_to: last.map(|last| last.created_at),
+        messages: summaries,
+    })
 }
 
 /// All about one message.
-pub(super) fn show(snapshot: &Snapshot<'_>, id: &str) -> Result<Option<Details>, Fault> {
+pub(super) fn show(snapshot: &Snapshot<'_>, id: &str, payload_max: usize) -> Result<Option<Details>, Fault> {
     let Some(number) = number_of(snapshot, id)? else { return Ok(None) };
     let nothing: Option<String> = None;
     let mut statement = snapshot.prepare(&snapshot.outbox().show)?;
     let mut rows = statement.query(params![number, number, nothing, nothing, nothing, false, 1])?;
     let Some(row) = rows.next()? else { return Ok(None) };
-    Ok(Some(READER.details(&Foreign::shown(Plain::of(row)), attempts(snapshot, number)?)?))
+    Ok(Some(READER.details(&Foreign::shown(Plain::of(row)), attempts(snapshot, number)?, payload_max)?))
 }
 
 /// The number of the message with this id.

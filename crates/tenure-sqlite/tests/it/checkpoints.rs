@@ -101,20 +101,21 @@ async fn what_was_put_aside_is_listed_and_a_rewind_forgets_what_comes_again() {
     other.parked = vec![aside(9)];
     assert_eq!(store.advance(None, &other).await.unwrap(), Advance::Advanced);
 
-    let parked = store.parked(&subscription("a"), 10).await.unwrap();
+    let parked = store.parked(&subscription("a"), None, 10).await.unwrap();
     assert_eq!(parked.iter().map(|parked| parked.aside.position.0).collect::<Vec<_>>(), [2, 7]);
     assert_eq!(parked[0].aside, aside(2));
     assert!(parked[1].aside.reason.len() < 10_000 && parked[0].parked_at.as_micros() > 0);
-    assert_eq!(store.parked(&subscription("a"), 1).await.unwrap().len(), 1);
+    assert_eq!(store.parked(&subscription("a"), None, 1).await.unwrap().len(), 1);
 
-    let progress = store.subscriptions().await.unwrap();
-    let seen: Vec<_> = progress.iter().map(|one| (one.name.as_str(), one.position.0, one.parked)).collect();
+    let progress = store.subscriptions(None, 1_000).await.unwrap();
+    let seen: Vec<_> =
+        progress.iter().map(|one| (one.name.as_str(), one.position.0, one.parked.number)).collect();
     assert_eq!(seen, [("a", 10, 2), ("b'", 10, 1)]);
 
     store.rewind(&subscription("a"), Position(5), "ann").await.unwrap();
     assert_eq!(place(&store, "a").await, 5);
-    assert_eq!(store.parked(&subscription("a"), 10).await.unwrap().len(), 1);
-    assert_eq!(store.parked(&subscription("b'"), 10).await.unwrap().len(), 1);
+    assert_eq!(store.parked(&subscription("a"), None, 10).await.unwrap().len(), 1);
+    assert_eq!(store.parked(&subscription("b'"), None, 10).await.unwrap().len(), 1);
     // The reader that was there before is told.
     assert_eq!(store.advance(None, &step("a", 10, 11)).await.unwrap(), Advance::Moved { at: Position(5) });
     let audit = "select actor || '|' || action || '|' || subject || '|' || detail from tenure_audit";

@@ -101,7 +101,7 @@ async fn c12_a_wall_clock_that_steps_neither_ends_nor_prolongs_a_lease() {
         store.fencing().check(&transaction, &grant.fence()).unwrap();
         drop(transaction);
 
-        let (listed, now) = store.list(10).await.unwrap();
+        let (listed, now) = store.list(&tenure_core::lease::LeasePageOf::first(10)).await.unwrap();
         assert_eq!(now.until(listed[0].expires_at), Duration::from_secs(4));
 
         let extended = store.renew(&grant, &Renewal { number: 1, presence: None }).await.unwrap();
@@ -157,7 +157,7 @@ async fn what_people_read_is_wall_time() {
     assert_eq!(second.acquired_at, clocks.read().wall);
     let row = store.observe(&lease("a")).await.unwrap().unwrap();
     assert_eq!((row.acquired_at, row.renewed_at), (second.acquired_at, second.acquired_at));
-    let history = store.history(Some(&lease("a")), 10).await.unwrap();
+    let history = store.history(Some(&lease("a")), None, 10).await.unwrap();
     assert_eq!(history[0].at, clocks.read().wall);
 }
 

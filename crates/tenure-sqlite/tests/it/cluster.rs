@@ -68,7 +68,7 @@ async fn a_daemon_goes_from_node_to_node_with_its_lease() {
         matches!(&refused, FenceError::Fenced(fenced) if matches!(fenced.loss, Loss::Taken { .. })),
         "{refused}"
     );
-    let history = bed.store.history(Some(&fence.lease), 10).await.unwrap();
+    let history = bed.store.history(Some(&fence.lease), None, 10).await.unwrap();
     let causes: Vec<Cause> = history.iter().rev().map(|change| change.cause).collect();
     assert_eq!(causes, [Cause::Acquired, Cause::Released, Cause::Acquired]);
 }
@@ -169,7 +169,7 @@ async fn a_thousand_daemons_are_placed_by_one_order() {
     assert_eq!(placed.len(), 1000);
     assert!(placed.iter().all(|daemon| daemon.revision == Revision(3) && daemon.moves == 1));
     assert_eq!(
-        bed.store.history(None, 3000).await.unwrap().len(),
+        bed.store.history(None, None, 3000).await.unwrap().len(),
         1002,
         "with those of the leader and the node"
     );

@@ -8,7 +8,7 @@ use tenure_conformance::EventBackend;
 use tenure_conformance::events::UserAppend;
 use tenure_conformance::outbox::AuditLine;
 use tenure_core::StoreError;
-use tenure_core::contract::{AppendError, CheckpointStore, EventStore};
+use tenure_core::contract::{AppendError, CheckpointStore, EventStore, LeaseStore as _, OperatorStores};
 use tenure_core::event::{Append, AppendAnswer, Position};
 use tenure_sqlite::Events;
 
@@ -19,6 +19,12 @@ use crate::outbox_conformance::audit_of;
 impl EventBackend for SqliteFile {
     async fn events(&self) -> Arc<dyn EventStore> {
         Arc::new(self.connect().await)
+    }
+
+    async fn operators(&self) -> OperatorStores {
+        let store = self.connect().await;
+        let capabilities = store.capabilities();
+        OperatorStores::of(Arc::new(store), capabilities)
     }
 
     async fn checkpoints(&self) -> Arc<dyn CheckpointStore> {
@@ -86,6 +92,10 @@ mod with_sqlx {
     impl EventBackend for OnSqlx {
         async fn events(&self) -> Arc<dyn EventStore> {
             self.0.events().await
+        }
+
+        async fn operators(&self) -> OperatorStores {
+            self.0.operators().await
         }
 
         async fn checkpoints(&self) -> Arc<dyn CheckpointStore> {

@@ -35,7 +35,7 @@ async fn s51_of_two_operators_each_message_is_changed_by_one_with_one_line() {
     let (one, two) = (file.connect().await, file.connect().await);
     let ids = dead_ones(&one, 500).await;
     let all = Filter::default();
-    assert_eq!(one.count_dead(&all).await.unwrap(), 500);
+    assert_eq!(one.count_dead(&all, u32::MAX).await.unwrap().number, 500);
     let (ann, bob) = tokio::join!(one.retry(&all, "ann", 1000), two.discard(&all, "bob", 1000));
     let (ann, bob) = (ann.unwrap(), bob.unwrap());
     let mut changed = [ann.clone(), bob.clone()].concat();
@@ -55,7 +55,7 @@ async fn s51_of_two_operators_each_message_is_changed_by_one_with_one_line() {
         assert_eq!(state(&one, &id.parse().unwrap()).await, State::Pending);
     }
     assert_eq!(one.stats().await.unwrap().discarded, bob.len() as u64);
-    assert_eq!(one.count_dead(&all).await.unwrap(), 0);
+    assert_eq!(one.count_dead(&all, u32::MAX).await.unwrap().number, 0);
     assert!(one.retry(&all, "ann", 1000).await.unwrap().is_empty());
 }
 
@@ -71,7 +71,7 @@ async fn a_retry_has_a_full_budget_and_its_numbers_go_on() {
     let row = only(&store).await;
     assert_eq!((row.attempts, row.forgiven), (2, 2));
     record(&store, &[done(row.id, 3)]).await;
-    let shown = store.show(&ids[0].to_string()).await.unwrap().unwrap();
+    let shown = store.show(&ids[0].to_string(), usize::MAX).await.unwrap().unwrap();
     assert_eq!(shown.attempts.iter().map(|made| made.number).collect::<Vec<_>>(), [1, 2, 3]);
 }
 
@@ -98,14 +98,14 @@ async fn filters_pick_and_limits_bound() {
         (Filter { id: Some("seven".into()), ..Filter::default() }, 0),
     ];
     for (filter, expected) in counts {
-        assert_eq!(store.count_dead(&filter).await.unwrap(), expected, "{filter:?}");
+        assert_eq!(store.count_dead(&filter, u32::MAX).await.unwrap().number, expected, "{filter:?}");
         if expected == 0 {
             assert!(store.retry(&filter, "ann", 9).await.unwrap().is_empty());
         }
     }
     assert!(store.retry(&Filter::default(), "ann", 0).await.unwrap().is_empty());
     assert_eq!(store.discard(&Filter::default(), "ann", 2).await.unwrap(), texts(&ids[..2]));
-    assert_eq!(store.count_dead(&Filter::default()).await.unwrap(), 1);
+    assert_eq!(store.count_dead(&Filter::default(), u32::MAX).await.unwrap().number, 1);
 }
 
 #[tokio::test]
@@ -128,8 +128,8 @@ async fn lists_show_every_state_the_newest_first_and_page_by_page() {
     store.discard(&third, "ann", 1).await.unwrap();
     let listed = async |state, before, limit| -> Vec<MessageId> {
         let filter = Filter { state, ..Filter::default() };
-        let found = store.list(&Selection { filter, before, limit }).await.unwrap();
-        found.iter().map(|found| found.id.parse().unwrap()).collect()
+        let found = store.list(&Selection { filter, before, limit, steps: 0 }).await.unwrap();
+        found.messages.iter().map(|found| found.id.parse().unwrap()).collect()
     };
     assert_eq!(listed(None, None, 9).await, [ids[4], ids[3], ids[2], ids[1], ids[0]]);
     assert_eq!(listed(None, Some(rows[3].id), 2).await, [ids[2], ids[1]]);
@@ -143,9 +143,11 @@ async fn lists_show_every_state_the_newest_first_and_page_by_page() {
                 filter: Filter { state: Some(state), ..third.clone() },
                 before: None,
                 limit: 9,
+                steps: 0,
             })
             .await
             .unwrap()
+            .messages
         {
             assert_eq!((shown.state, shown.halts), (State::Discarded, false));
             assert!(shown.finished_at.is_some());

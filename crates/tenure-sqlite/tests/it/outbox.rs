@@ -74,7 +74,7 @@ pub(crate) async fn record(store: &SqliteStore, outcomes: &[Outcome]) -> Vec<Row
 }
 
 pub(crate) async fn summary(store: &SqliteStore, id: &MessageId) -> Summary {
-    store.show(&id.to_string()).await.unwrap().unwrap().summary
+    store.show(&id.to_string(), usize::MAX).await.unwrap().unwrap().summary
 }
 
 pub(crate) async fn state(store: &SqliteStore, id: &MessageId) -> State {

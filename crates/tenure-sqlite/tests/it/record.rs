@@ -19,7 +19,7 @@ async fn under(store: &SqliteStore, grant: &Grant, outcomes: &[Outcome]) -> Reco
 }
 
 async fn details(store: &SqliteStore, id: &MessageId) -> Details {
-    store.show(&id.to_string()).await.unwrap().unwrap()
+    store.show(&id.to_string(), usize::MAX).await.unwrap().unwrap()
 }
 
 #[tokio::test]

@@ -31,7 +31,7 @@ async fn has_lost_everything(store: &SqliteStore, grant: &tenure_core::lease::Gr
     is_final(&store.try_acquire(&claim("b", "a", TTL)).await.unwrap_err());
     is_final(&store.try_acquire(&claim("a", "other", TTL)).await.unwrap_err());
     is_final(&store.observe(&lease("a")).await.unwrap_err());
-    is_final(&store.list(5).await.unwrap_err());
+    is_final(&store.list(&tenure_core::lease::LeasePageOf::first(5)).await.unwrap_err());
     is_final(&store.migrate().await.unwrap_err());
     assert_eq!(store.renew(grant, &NEXT).await.unwrap(), Renew::Lost(Loss::Unknown));
     assert_eq!(store.release(grant).await.unwrap(), Release::NotHeld);

@@ -63,10 +63,10 @@ async fn history_is_newest_first_of_one_lease_and_of_all() {
         let grant = take(&store, name, TTL).await;
         store.release(&grant).await.unwrap();
     }
-    let of_a = store.history(Some(&lease("a")), 3).await.unwrap();
+    let of_a = store.history(Some(&lease("a")), None, 3).await.unwrap();
     let seen: Vec<_> = of_a.iter().map(|change| (change.term.get(), change.cause)).collect();
     assert_eq!(seen, [(2, Cause::Released), (2, Cause::Acquired), (1, Cause::Released)]);
-    let all = store.history(None, 100).await.unwrap();
+    let all = store.history(None, None, 100).await.unwrap();
     assert_eq!(all.len(), 6);
     assert_eq!((all[2].name.as_str(), all[2].cause), ("b", Cause::Released));
 }

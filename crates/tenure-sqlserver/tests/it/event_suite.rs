@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use tenure_conformance::events::{EventBackend, UserAppend};
 use tenure_conformance::outbox::AuditLine;
 use tenure_core::StoreError;
-use tenure_core::contract::{AppendError, CheckpointStore, EventStore};
+use tenure_core::contract::{AppendError, CheckpointStore, EventStore, LeaseStore as _, OperatorStores};
 use tenure_core::event::{Append, AppendAnswer, Position};
 use tenure_sqlserver::Events;
 
@@ -22,6 +22,12 @@ mod sqlserver {
 impl EventBackend for OutboxOnSqlServer {
     async fn events(&self) -> Arc<dyn EventStore> {
         Arc::new(self.sandbox.sql().await)
+    }
+
+    async fn operators(&self) -> OperatorStores {
+        let store = self.sandbox.sql().await;
+        let capabilities = store.capabilities();
+        OperatorStores::of(Arc::new(store), capabilities)
     }
 
     async fn checkpoints(&self) -> Arc<dyn CheckpointStore> {

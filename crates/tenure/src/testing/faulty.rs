@@ -160,12 +160,21 @@ impl CheckpointStore for Faulty<dyn CheckpointStore> {
         self.faults.make(Call::Checkpoint, self.store.advance(office, step)).await
     }
 
-    async fn subscriptions(&self) -> Result<Vec<Progress>, StoreError> {
-        self.store.subscriptions().await
+    async fn subscriptions(
+        &self,
+        after: Option<&SubscriptionName>,
+        limit: u32,
+    ) -> Result<Vec<Progress>, StoreError> {
+        self.store.subscriptions(after, limit).await
     }
 
-    async fn parked(&self, name: &SubscriptionName, limit: u32) -> Result<Vec<Parked>, StoreError> {
-        self.store.parked(name, limit).await
+    async fn parked(
+        &self,
+        name: &SubscriptionName,
+        after: Option<Position>,
+        limit: u32,
+    ) -> Result<Vec<Parked>, StoreError> {
+        self.store.parked(name, after, limit).await
     }
 
     async fn rewind(&self, name: &SubscriptionName, to: Position, by: &str) -> Result<(), StoreError> {

@@ -393,7 +393,7 @@ async fn an_operator_of_the_protected_store_has_a_holder_out_of_office() {
         assert!(!place.is_free().await, "not before the holder has stopped");
         assert_eq!(fenced.release(&grant).await.unwrap(), Release::Released);
         assert!(place.is_free().await);
-        let last = protected.history(Some(&name()), 1).await.unwrap();
+        let last = protected.history(Some(&name()), None, 1).await.unwrap();
         assert_eq!(last[0].cause, if force { Cause::Fenced } else { Cause::Resigned });
     }
 }

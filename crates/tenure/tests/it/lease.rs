@@ -202,7 +202,7 @@ async fn s24_every_loss_is_told_once_and_in_order() {
     }
     assert_eq!(told(&lost, 3).await, [Loss::Revoked, Loss::Revoked, Loss::Revoked]);
     let causes: Vec<Cause> =
-        store.inner.history(None, 10).await.unwrap().iter().map(|change| change.cause).collect();
+        store.inner.history(None, None, 10).await.unwrap().iter().map(|change| change.cause).collect();
     assert_eq!(causes, [Cause::Resigned, Cause::Acquired].repeat(3));
 }
 

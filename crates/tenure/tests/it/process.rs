@@ -124,7 +124,8 @@ async fn b15_what_cannot_be_dispatched_is_dead_with_its_reason() {
     for (enqueued, (_, reason)) in ids.iter().zip(&messages) {
         let mut last = None;
         for _ in 0..2000 {
-            let shown = database.outbox_admin().show(&enqueued.id.to_string()).await.unwrap().unwrap();
+            let shown =
+                database.outbox_admin().show(&enqueued.id.to_string(), usize::MAX).await.unwrap().unwrap();
             last = shown.summary.last_error;
             if last.is_some() {
                 break;

@@ -259,6 +259,6 @@ async fn a11_a_single_instance_works_without_a_registry() {
     let store = Faulty::new(true);
     let locks = LeaseLocks::new(store.node("alone"), quick());
     assert!(locks.try_lock(&name("x")).await.unwrap().unwrap().is_held());
-    let (leases, _) = store.inner.list(10).await.unwrap();
+    let (leases, _) = store.inner.list(&tenure_core::lease::LeasePageOf::first(10)).await.unwrap();
     assert_eq!(leases.len(), 1, "a lease is its own entry");
 }

@@ -293,7 +293,10 @@ async fn s44_a_failing_source_slows_nobody() {
     running.await.unwrap();
     assert_eq!(sink.of("bad"), ["x1", "x1", "x1", "x2", "x2", "x2"], "three attempts each, in order");
     let filter = Filter { state: Some(State::Dead), ..Filter::default() };
-    let dead = OutboxAdmin::list(&stage.store, &Selection { filter, before: None, limit: 10 }).await.unwrap();
+    let dead = OutboxAdmin::list(&stage.store, &Selection { filter, limit: 10, ..Default::default() })
+        .await
+        .unwrap()
+        .messages;
     assert_eq!(dead[0].last_error.as_deref(), Some("gave up after 3 attempts: never"));
 }
 

@@ -194,14 +194,15 @@ async fn an_event_that_cannot_be_handled_is_put_aside_with_its_reason() {
     notes.until(2).await;
     running.end().await.unwrap();
     assert_eq!(notes.seen(), ["A", "D"]);
-    let parked = database.checkpoints().parked(&SubscriptionName::new("sub").unwrap(), 10).await.unwrap();
+    let parked =
+        database.checkpoints().parked(&SubscriptionName::new("sub").unwrap(), None, 10).await.unwrap();
     let told: Vec<_> = parked
         .iter()
         .map(|parked| (parked.aside.kind.as_str(), parked.aside.attempts, parked.aside.reason.as_str()))
         .collect();
     assert_eq!(told, [("Poison", 1, "the type `Poison` is unknown"), ("Bad", 3, "not now")]);
-    let progress = database.checkpoints().subscriptions().await.unwrap();
-    assert_eq!((progress[0].position, progress[0].parked), (Position(4), 2));
+    let progress = database.checkpoints().subscriptions(None, 1_000).await.unwrap();
+    assert_eq!((progress[0].position, progress[0].parked.number), (Position(4), 2));
 }
 
 #[tokio::test]
@@ -373,7 +374,8 @@ async fn s54_a_projection_counts_once_also_when_its_answer_is_lost_and_poison_is
     let counted = counting.counted.lock().unwrap().clone();
     let expected = [("A", 2), ("B", 1), ("C", 1), ("E", 1)];
     assert_eq!(counted, expected.map(|(kind, count)| (kind.to_owned(), count)).into());
-    let parked = database.checkpoints().parked(&SubscriptionName::new("sub").unwrap(), 10).await.unwrap();
+    let parked =
+        database.checkpoints().parked(&SubscriptionName::new("sub").unwrap(), None, 10).await.unwrap();
     assert_eq!(parked.len(), 1);
     assert_eq!(parked[0].aside.kind, "Poison");
 }
@@ -414,5 +416,5 @@ async fn a11_taps_see_what_comes_without_a_lease_and_remember_nothing() {
         assert_eq!(tap.next().await.unwrap().kind, "A");
         assert_eq!(tap.next().await.unwrap().kind, "B");
     }
-    assert!(database.checkpoints().subscriptions().await.unwrap().is_empty());
+    assert!(database.checkpoints().subscriptions(None, 1_000).await.unwrap().is_empty());
 }

@@ -85,7 +85,8 @@ async fn a_row_that_cannot_be_read_is_put_aside_with_its_reason() {
         (notes.seen(), checkpoint(&database).await),
         (vec!["A".into(), "C".into(), "E".into()], Position(5))
     );
-    let parked = database.checkpoints().parked(&SubscriptionName::new("sub").unwrap(), 10).await.unwrap();
+    let parked =
+        database.checkpoints().parked(&SubscriptionName::new("sub").unwrap(), None, 10).await.unwrap();
     let told: Vec<_> = parked
         .iter()
         .map(|parked| (parked.aside.position.0, parked.aside.kind.as_str(), parked.aside.attempts))
@@ -137,6 +138,7 @@ async fn a_projection_goes_on_without_rows_that_cannot_be_read() {
     running.end().await.unwrap();
     let counted = counting.counted.lock().unwrap().clone();
     assert_eq!(counted, [("B", 1), ("D", 1), ("E", 1)].map(|(kind, count)| (kind.to_owned(), count)).into());
-    let parked = database.checkpoints().parked(&SubscriptionName::new("sub").unwrap(), 10).await.unwrap();
+    let parked =
+        database.checkpoints().parked(&SubscriptionName::new("sub").unwrap(), None, 10).await.unwrap();
     assert_eq!(parked.iter().map(|parked| parked.aside.position.0).collect::<Vec<_>>(), [1, 3, 6]);
 }

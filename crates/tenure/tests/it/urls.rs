@@ -123,7 +123,7 @@ async fn remembers(database: &Database) {
     until("both were handled", || heard.lock().unwrap().len() == 2).await;
     stop.stop();
     running.await.unwrap().unwrap();
-    let progress = database.checkpoints().subscriptions().await.unwrap();
+    let progress = database.checkpoints().subscriptions(None, 1_000).await.unwrap();
     assert_eq!(progress.len(), 1, "{progress:?}");
 }
 

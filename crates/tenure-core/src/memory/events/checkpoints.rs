@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use crate::event::Position;
 use crate::memory::AuditLine;
 use crate::mutation::{Rule, off};
-use crate::subscription::{Advance, Backward, Checkpoint, Parked, Progress, Step, SubscriptionName};
+use crate::outbox::Count;
+use crate::subscription::{
+    Advance, Backward, Checkpoint, PARKED_COUNT_MAX, Parked, Progress, Step, SubscriptionName,
+};
 use crate::time::StoreTime;
 
 /// The tables of checkpoints, in memory.
@@ -50,20 +53,23 @@ impl CheckpointTables {
         Ok(Advance::Advanced)
     }
 
-    /// All subscriptions that ever moved, by name.
-    pub fn subscriptions(&self) -> Vec<Progress> {
+    /// Subscriptions that ever moved, by name, after one.
+    pub fn subscriptions(&self, after: Option<&SubscriptionName>, limit: u32) -> Vec<Progress> {
         let progress = |(name, place): (&SubscriptionName, &Place)| Progress {
             name: name.clone(),
             position: place.checkpoint.position,
             moved_at: place.moved_at,
-            parked: self.parked_of(name).count() as u64,
+            parked: Count::up_to(PARKED_COUNT_MAX.into(), self.parked_of(name).count() as u64),
         };
-        self.places.iter().map(progress).collect()
+        let rest = self.places.iter().filter(|(name, _)| after.is_none_or(|after| *name > after));
+        rest.take(limit as usize).map(progress).collect()
     }
 
     /// The events that a subscription has put aside, the oldest first.
-    pub fn parked(&self, name: &SubscriptionName, limit: u32) -> Vec<Parked> {
-        self.parked_of(name).take(limit as usize).cloned().collect()
+    pub fn parked(&self, name: &SubscriptionName, after: Option<Position>, limit: u32) -> Vec<Parked> {
+        let rest =
+            self.parked_of(name).filter(|parked| after.is_none_or(|after| parked.aside.position > after));
+        rest.take(limit as usize).cloned().collect()
     }
 
     /// Moves a checkpoint to any place, and forgets what was put aside after it.

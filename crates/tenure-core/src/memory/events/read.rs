@@ -4,8 +4,8 @@ use std::ops::Bound;
 
 use super::EventTables;
 use crate::event::{
-    AllPage, Direction, PAGE_BYTES, PAGE_MAX, PageRows, Position, Recorded, Stall, StreamPage, StreamRead,
-    Unreadable, Version,
+    AllPage, Direction, PAGE_BYTES, PAGE_MAX, PageRows, Position, Recorded, Stall, StreamLine, StreamName,
+    StreamPage, StreamRead, Unreadable, Version,
 };
 
 impl EventTables {
@@ -47,6 +47,33 @@ impl EventTables {
         });
         let PageRows { events, unreadable } = rows;
         AllPage { events, unreadable, read_to: full.unwrap_or(to_the_end), head, stall }
+    }
+}
+
+impl EventTables {
+    /// Streams by name after one that begin so.
+    pub fn streams(&self, prefix: &str, after: Option<&StreamName>, limit: u32) -> Vec<StreamLine> {
+        let wanted = self
+            .streams
+            .iter()
+            .filter(|(name, _)| name.as_str().starts_with(prefix) && after.is_none_or(|after| *name > after));
+        let line = |(name, positions): (&StreamName, &Vec<Position>)| StreamLine {
+            stream: name.clone(),
+            version: Version::NONE.plus(positions.len()),
+            snapshot: self.snapshot_of(name).map(|snapshot| snapshot.version),
+        };
+        wanted.take(limit as usize).map(line).collect()
+    }
+
+    /// Events that share a correlation.
+    pub fn story(&self, correlation: &str, after: Position, limit: u32) -> PageRows {
+        let rest = self.rows.range((Bound::Excluded(after), Bound::Unbounded)).map(|(_, event)| event);
+        let shared = rest.filter(|event| event.metadata.correlation.as_deref() == Some(correlation));
+        let mut rows = PageRows::default();
+        for event in page(shared, limit) {
+            rows.push(self.readable(event));
+        }
+        rows
     }
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::queue::{Pending, lane_of, place_of};
 use super::{OutboxTables, Row};
-use crate::outbox::{Details, Filter, LIST_MAX, RowId, Selection, State, Stats, Summary};
+use crate::outbox::{Filter, RowId, Stats, Summary};
 use crate::time::StoreTime;
 
 /// One thing that an operator did.
@@ -58,33 +58,6 @@ impl OutboxTables {
         stats
     }
 
-    /// Messages, the newest first.
-    pub fn list(&self, selection: &Selection) -> Vec<Summary> {
-        let end = selection.before.unwrap_or(RowId(i64::MAX));
-        let rows = self.rows.range(..end).rev().map(|(_, row)| row);
-        let wanted = rows.filter(|row| self.fits(row, &selection.filter));
-        wanted.take(selection.limit.min(LIST_MAX) as usize).map(|row| self.summary(row)).collect()
-    }
-
-    /// All about one message.
-    pub fn show(&self, id: &str) -> Option<Details> {
-        let row = self.row_named(id).and_then(|id| self.rows.get(&id))?;
-        let text = row.payload.as_ref().map(|text| text.clone().into_bytes());
-        Some(Details {
-            summary: self.summary(row),
-            content_type: row.content_type.clone(),
-            headers: row.headers.clone(),
-            is_text: text.is_some(),
-            payload: text.or_else(|| row.payload_bytes.clone()),
-            attempts: self.attempts_of(row.id),
-        })
-    }
-
-    /// How many dead messages a filter stands for.
-    pub fn count_dead(&self, filter: &Filter) -> u64 {
-        self.dead_that_fit(filter).count() as u64
-    }
-
     /// Makes dead messages pending again, at most `limit`. Answers which.
     pub fn retry(&mut self, filter: &Filter, by: &str, limit: u32, now: StoreTime) -> Vec<String> {
         let ids: Vec<_> = self.dead_that_fit(filter).take(limit as usize).collect();
@@ -130,20 +103,6 @@ impl OutboxTables {
             detail: format!("{}/{}: {reason}", row.topic, row.kind),
         });
         Some(row.message_id.clone())
-    }
-
-    fn dead_that_fit<'a>(&'a self, filter: &'a Filter) -> impl Iterator<Item = RowId> + 'a {
-        let rows = self.dead.keys().filter_map(|id| self.rows.get(id));
-        rows.filter(|row| self.state(row) == State::Dead && self.fits(row, filter)).map(|row| row.id)
-    }
-
-    fn fits(&self, row: &Row, filter: &Filter) -> bool {
-        let Filter { state, topic, source, kind, id } = filter;
-        state.is_none_or(|state| self.state(row) == state)
-            && topic.as_ref().is_none_or(|topic| row.topic == *topic)
-            && source.as_ref().is_none_or(|source| row.source.as_ref() == Some(source))
-            && kind.as_ref().is_none_or(|kind| row.kind == *kind)
-            && id.as_ref().is_none_or(|id| row.message_id.eq_ignore_ascii_case(id))
     }
 
     pub(super) fn summary(&self, row: &Row) -> Summary {

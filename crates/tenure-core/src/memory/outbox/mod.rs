@@ -13,8 +13,10 @@
 mod admin;
 mod insert;
 mod look;
+mod pulse;
 mod queue;
 mod record;
+mod search;
 mod sweep;
 #[cfg(test)]
 mod tests;
@@ -24,7 +26,8 @@ use std::collections::BTreeMap;
 use self::queue::Queue;
 use super::inbox::InboxTable;
 use crate::outbox::{
-    Attempt, Body, Found, INLINE_MAX_BYTES, Limits, Loaded, MessageId, RowId, Sequence, State, Summary,
+    Attempt, Body, CauseId, Found, INLINE_MAX_BYTES, Limits, Loaded, MessageId, RowId, Sequence, State,
+    Summary,
 };
 use crate::time::StoreTime;
 
@@ -72,6 +75,7 @@ struct Dead {
     reason: Option<String>,
     attempts: u32,
     halts: bool,
+    cause: CauseId,
     discarded_at: Option<StoreTime>,
 }
 

@@ -56,7 +56,8 @@ impl OutboxTables {
                     self.queue.put(outcome.id, Pending { due_at: None, ..entry });
                 }
                 let (attempts, reason) = (outcome.attempt, outcome.reason.clone());
-                let dead = Dead { died_at: now, reason, attempts, halts, discarded_at: None };
+                let cause = outcome.cause();
+                let dead = Dead { died_at: now, reason, attempts, halts, cause, discarded_at: None };
                 self.dead.insert(outcome.id, dead);
             }
         }

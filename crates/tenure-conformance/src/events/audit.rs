@@ -1,0 +1,1 @@
+//! What operators did, of all themes in one list.

@@ -1,0 +1,1 @@
+//! What the loops of each process say of themselves.

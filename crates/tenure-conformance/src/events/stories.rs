@@ -1,0 +1,1 @@
+//! Streams by name, and events by what they share.

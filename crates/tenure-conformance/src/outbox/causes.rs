@@ -1,0 +1,1 @@
+//! Dead messages by what they have in common.

@@ -1,0 +1,1 @@
+//! Finding messages: by pages, by time, and no further than was asked for.
