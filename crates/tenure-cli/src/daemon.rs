@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use serde_json::{Value, json};
-use tenure::core::cluster::{Answer, ClusterLook, Daemon, Deadlines, Order, Verdict, node_lease};
+use serde_json::json;
+use tenure::core::cluster::{Answer, Daemon, Deadlines, Order, Verdict, node_lease};
 use tenure::core::contract::ClusterStore;
-use tenure::core::time::StoreTime;
+use tenure::core::show::{DaemonShape, reason};
 use tenure::{ClusterSettings, DaemonFilter, DaemonName, NodeName, Steering};
 
 use crate::args::{DaemonCommand, Global, SteerArgs};
@@ -83,7 +83,7 @@ async fn list(cluster: &dyn ClusterStore, filter: &DaemonFilter, json: bool) -> 
     let rows = cluster.daemons(filter).await?;
     let look = cluster.look().await?;
     if json {
-        output::json(&rows.iter().map(|row| daemon_json(row, &look)).collect::<Vec<_>>())?;
+        output::json(&rows.iter().map(|row| DaemonShape::of(row, &look)).collect::<Vec<_>>())?;
         return Ok(ExitCode::SUCCESS);
     }
     if rows.is_empty() {
@@ -98,7 +98,7 @@ async fn list(cluster: &dyn ClusterStore, filter: &DaemonFilter, json: bool) -> 
             place(row),
             row.generation.map_or_else(|| "-".to_owned(), |generation| generation.to_string()),
             lease::ago(row.since, look.now),
-            why(row, &look),
+            reason(row, &look),
         ]);
     }
     table.print();
@@ -119,42 +119,6 @@ fn place(row: &Daemon) -> String {
         (Some(node), None) => node.to_string(),
         (None, _) => "-".to_owned(),
     }
-}
-
-fn why(row: &Daemon, look: &ClusterLook) -> String {
-    let mut why = row.reason.clone();
-    if let Some(pinned) = &row.pinned_to {
-        why.push_str(&format!("; wanted on {pinned}"));
-    }
-    if is_orphaned(row, look) {
-        why.push_str("; its node is gone");
-    }
-    if row.place.is_none() && row.is_wanted() && look.leads().is_none() {
-        why.push_str("; nobody leads");
-    }
-    why
-}
-
-/// Whether its node does not live any more.
-pub(crate) fn is_orphaned(row: &Daemon, look: &ClusterLook) -> bool {
-    row.place.as_ref().is_some_and(|(node, term)| {
-        look.node(node).is_none_or(|standing| standing.member.term != *term || !standing.is_alive(look.now))
-    })
-}
-
-/// A daemon as programs see it.
-pub(crate) fn daemon_json(row: &Daemon, look: &ClusterLook) -> Value {
-    let time = |at: StoreTime| at.to_string();
-    json!({
-        "name": row.name(), "state": row.state, "node": row.node(), "next_node": row.next,
-        "generation": row.generation, "reason": why(row, look), "since": time(row.since),
-        "deadline": row.deadline.map(time), "weight": row.spec.weight, "labels": row.spec.labels,
-        "group": row.spec.group.as_ref().map(|group| &group.name),
-        "layout": row.spec.group.as_ref().map(|group| group.layout),
-        "paused_by": row.paused_by, "pinned_to": row.pinned_to, "retired": row.retired,
-        "failures": row.failures, "moves": row.moves,
-        "avoids": row.avoids.iter().map(|avoid| json!({"node": avoid.node, "until": time(avoid.until)})).collect::<Vec<_>>(),
-    })
 }
 
 /// Steers one daemon or several; the first that cannot be steered ends it.
@@ -192,11 +156,11 @@ async fn steer(
         let filter = DaemonFilter::beginning(daemon.as_str());
         let row = cluster.daemons(&filter).await?.into_iter().find(|row| row.name() == daemon);
         match (json, row) {
-            (true, Some(row)) => told.push(daemon_json(&row, &look)),
+            (true, Some(row)) => told.push(json!(DaemonShape::of(&row, &look))),
             (true, None) => told.push(json!({ "name": daemon, "state": "gone" })),
             (false, Some(row)) => {
                 let place = row.node().map_or_else(String::new, |_| format!(" on {}", place(&row)));
-                output::line(format_args!("{daemon}: {}{place}; {}", state(&row), why(&row, &look)));
+                output::line(format_args!("{daemon}: {}{place}; {}", state(&row), reason(&row, &look)));
             }
             (false, None) => output::line(format_args!("{daemon} is gone")),
         }

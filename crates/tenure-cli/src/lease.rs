@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use serde::Serialize;
 use tenure::LeaseName;
 use tenure::core::cluster::{DaemonName, LEADER_LEASE};
 use tenure::core::contract::LeaseAdmin;
-use tenure::core::lease::{LeasePageOf, LeaseRecord, Revoke};
+use tenure::core::lease::{LeasePageOf, Revoke};
+use tenure::core::show::{ChangeShape, LeaseShape};
 use tenure::core::time::StoreTime;
 
 use crate::args::{Global, LeaseCommand};
@@ -48,64 +48,9 @@ pub(crate) async fn lease(global: &Global, command: &LeaseCommand) -> Result<Exi
     }
 }
 
-/// A lease as programs see it.
-#[derive(Serialize)]
-struct Row {
-    name: String,
-    term: u64,
-    state: &'static str,
-    node: String,
-    incarnation: String,
-    machine: String,
-    pid: u32,
-    kind: Option<String>,
-    backend: String,
-    /// What it was granted as, where this database only records it.
-    origin_epoch: Option<String>,
-    origin_term: Option<u64>,
-    acquired_at: String,
-    renewed_at: String,
-    expires_at: String,
-    released_at: Option<String>,
-    expires_in_ms: Option<u64>,
-}
-
-impl Row {
-    fn new(record: &LeaseRecord, now: StoreTime) -> Self {
-        let held = record.is_held(now);
-        Self {
-            name: record.name.to_string(),
-            term: record.term.get(),
-            state: state(record, now),
-            node: record.node.name.to_string(),
-            incarnation: record.node.incarnation.to_string(),
-            machine: record.node.machine.clone(),
-            pid: record.node.pid,
-            kind: record.kind.clone(),
-            backend: record.backend.clone(),
-            origin_epoch: record.origin.as_ref().and_then(|origin| origin.epoch.clone()),
-            origin_term: record.origin.as_ref().map(|origin| origin.term.get()),
-            acquired_at: record.acquired_at.to_string(),
-            renewed_at: record.renewed_at.to_string(),
-            expires_at: record.expires_at.to_string(),
-            released_at: record.released_at.map(|at| at.to_string()),
-            expires_in_ms: held.then(|| millis(now.until(record.expires_at))),
-        }
-    }
-}
-
-pub(crate) fn state(record: &LeaseRecord, now: StoreTime) -> &'static str {
-    match (record.released_at, record.revoked_at) {
-        (Some(_), _) => "released",
-        (None, _) if !record.is_held(now) => "expired",
-        (None, Some(_)) => "revoked",
-        (None, None) => "held",
-    }
-}
-
 async fn list(admin: &dyn LeaseAdmin, limit: u32, json: bool) -> Result<ExitCode, Failure> {
     let (records, now) = admin.list(&LeasePageOf::first(limit)).await?;
-    let rows: Vec<Row> = records.iter().map(|record| Row::new(record, now)).collect();
+    let rows: Vec<LeaseShape> = records.iter().map(|record| LeaseShape::of(record, now)).collect();
     if json {
         output::json(&rows)?;
         return Ok(ExitCode::SUCCESS);
@@ -149,16 +94,7 @@ async fn history(
 ) -> Result<ExitCode, Failure> {
     let changes = admin.history(name, None, limit).await?;
     if json {
-        let rows: Vec<_> = changes
-            .iter()
-            .map(|change| {
-                serde_json::json!({
-                    "at": change.at.to_string(), "name": change.name, "term": change.term, "cause": change.cause,
-                    "node": change.node.name, "incarnation": change.node.incarnation,
-                    "machine": change.node.machine, "pid": change.node.pid,
-                })
-            })
-            .collect();
+        let rows: Vec<ChangeShape> = changes.iter().map(ChangeShape::from).collect();
         output::json(&rows)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -209,8 +145,4 @@ async fn release(
 pub(crate) fn ago(at: StoreTime, now: StoreTime) -> String {
     let span = Duration::from_secs(at.until(now).as_secs());
     format!("{} ago", humantime::format_duration(span))
-}
-
-fn millis(span: Duration) -> u64 {
-    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }

@@ -2,18 +2,17 @@
 
 use std::process::ExitCode;
 
-use serde_json::json;
 use tenure::core::lease::LeasePageOf;
 use tenure::core::outbox::{Health, HealthThresholds, Level};
+use tenure::core::show::{LeaseLine, Overview, StatsShape, StatusShape, SubscriptionShape};
 use tenure::core::subscription::Progress;
 use tenure::event::Position;
 use tenure::{DaemonFilter, DaemonName};
 
 use crate::args::{Global, StatusArgs};
-use crate::outbox::{span, stats_json};
+use crate::outbox::span;
 use crate::output::{self, Failure, Table};
-use crate::overview::Overview;
-use crate::{lease, store};
+use crate::{lease, overview, store};
 
 /// How many leases are read: those of daemons, which are told as daemons, are among them.
 const LEASES_READ: u32 = 100_000;
@@ -46,30 +45,20 @@ pub(crate) async fn status(global: &Global, args: &StatusArgs) -> Result<ExitCod
     cluster.judge(&mut health);
     let code = if health.level == Level::Unhealthy { 1 } else { 0 };
     if global.json {
-        let leases: Vec<_> = leases
-            .iter()
-            .map(|record| {
-                json!({
-                    "name": record.name, "term": record.term, "state": lease::state(record, now),
-                    "node": record.node.name, "kind": record.kind, "acquired_at": record.acquired_at.to_string(),
-                })
-            })
-            .collect();
-        let subscriptions: Vec<_> = subscriptions
-            .iter()
-            .map(|progress| {
-                json!({
-                    "name": progress.name, "position": progress.position, "behind": behind(progress),
-                    "parked": progress.parked.number, "moved_at": progress.moved_at.to_string(),
-                })
-            })
-            .collect();
-        output::json(&json!({
-            "subscriptions": subscriptions, "nodes": cluster.nodes_json(), "leader": cluster.leader_json(),
-            "daemons": cluster.daemons_json(),
-            "health": health.level, "reasons": health.reasons, "outbox": stats_json(&stats), "leases": leases,
-            "exit_code": code,
-        }))?;
+        output::json(&StatusShape {
+            daemons: cluster.daemons(),
+            exit_code: code,
+            health: health.level,
+            leader: cluster.leader(),
+            leases: leases.iter().map(|record| LeaseLine::of(record, now)).collect(),
+            nodes: cluster.nodes(),
+            outbox: StatsShape::from(&stats),
+            reasons: health.reasons,
+            subscriptions: subscriptions
+                .iter()
+                .map(|progress| SubscriptionShape::of(progress, head))
+                .collect(),
+        })?;
         return Ok(ExitCode::from(code));
     }
     let level = match health.level {
@@ -96,7 +85,7 @@ pub(crate) async fn status(global: &Global, args: &StatusArgs) -> Result<ExitCod
             lease::ago(progress.moved_at, now)
         ));
     }
-    cluster.print();
+    overview::print(&cluster);
     let held: Vec<_> = leases.iter().filter(|record| record.is_held(now)).collect();
     if held.is_empty() {
         if look.nodes.is_empty() && daemons.is_empty() {

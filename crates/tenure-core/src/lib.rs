@@ -19,6 +19,7 @@
 //! | [`entity`] | aggregates and processes: what they decide, and what becomes of it |
 //! | [`subscription`] | reading all events in order: where a reader stands, what it does about failures |
 //! | [`cluster`] | nodes, election, daemons: the pure decisions of a store, a leader and a node |
+//! | [`show`] | what programs see: the shapes of JSON, with their schemas |
 //! | [`observe`] | what the loops of a process say of themselves |
 //! | [`registry`] | what kind of work a lock's name stands for |
 //! | [`memory`] | the in-memory backend, for tests and single processes |
@@ -37,6 +38,7 @@ pub mod naming;
 pub mod observe;
 pub mod outbox;
 pub mod registry;
+pub mod show;
 pub mod subscription;
 pub mod time;
 

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use serde_json::json;
 use tenure::core::contract::OutboxAdmin;
 use tenure::core::outbox::{Filter, State};
+use tenure::core::show::{ChangedShape, DryRunShape};
 
 use super::ID_CHARS;
 use super::list::plain;
@@ -51,9 +51,9 @@ pub(super) async fn change(
         let at_least = found.or_more && found.number < args.limit.into();
         let count = if at_least { found.to_string() } else { found.number.to_string() };
         match as_json {
-            true => output::json(&json!({
-                "dry_run": true, "would_change": found.number, "or_more": at_least,
-            }))?,
+            true => {
+                output::json(&DryRunShape { dry_run: true, or_more: at_least, would_change: found.number })?
+            }
             false => output::line(format_args!("{count} would be {}", change.done())),
         }
         return Ok(ExitCode::SUCCESS);
@@ -82,7 +82,7 @@ pub(super) async fn change(
         return Err(Failure::Failed(why_not(admin, id).await?));
     }
     match as_json {
-        true => output::json(&json!({ "changed": changed.len(), "ids": changed, "by": by }))?,
+        true => output::json(&ChangedShape { by, changed: changed.len(), ids: changed })?,
         false => output::line(format_args!("{} {}", changed.len(), change.done())),
     }
     Ok(ExitCode::SUCCESS)

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use serde_json::{Value, json};
 use tenure::core::contract::OutboxAdmin;
 use tenure::core::outbox::{Filter, RowId, Selection, Summary};
+use tenure::core::show::MessageShape;
 
 use crate::output::{self, Failure, Table};
 
@@ -20,7 +20,7 @@ pub(super) async fn list(
 ) -> Result<ExitCode, Failure> {
     let messages = found(admin, filter, limit, before.map(RowId)).await?;
     if as_json {
-        output::json(&messages.iter().map(summary_json).collect::<Vec<_>>())?;
+        output::json(&messages.iter().map(MessageShape::from).collect::<Vec<_>>())?;
         return Ok(ExitCode::SUCCESS);
     }
     if messages.is_empty() {
@@ -70,26 +70,6 @@ async fn found(
             return Ok(messages);
         }
     }
-}
-
-/// A message as programs see it: times as texts.
-pub(super) fn summary_json(message: &Summary) -> Value {
-    json!({
-        "row": message.row.0,
-        "id": message.id,
-        "state": message.state,
-        "source": message.source,
-        "source_seq": message.sequence.version,
-        "source_index": message.sequence.index,
-        "topic": message.topic,
-        "type": message.kind,
-        "created_at": message.created_at.to_string(),
-        "attempts": message.attempts,
-        "due_at": message.due_at.map(|at| at.to_string()),
-        "finished_at": message.finished_at.map(|at| at.to_string()),
-        "last_error": message.last_error,
-        "halts": message.halts,
-    })
 }
 
 /// What came from a row, fit for a terminal: no control characters, not too long.

@@ -7,6 +7,7 @@ mod show;
 use std::process::ExitCode;
 
 use tenure::core::outbox::{Filter, Stats};
+use tenure::core::show::StatsShape;
 
 use self::change::Change;
 use crate::args::{FilterArgs, Global, OutboxCommand};
@@ -59,19 +60,9 @@ fn no_message(id: &str) -> String {
     format!("there is no message {}", list::plain(id, ID_CHARS))
 }
 
-/// The numbers as programs see them: the lag in milliseconds, none when nothing waits.
-pub(crate) fn stats_json(stats: &Stats) -> serde_json::Value {
-    let mut value = serde_json::json!(stats);
-    if let Some(object) = value.as_object_mut() {
-        object.remove("lag");
-        object.insert("lag_ms".into(), stats.lag.map(|lag| lag.as_millis() as u64).into());
-    }
-    value
-}
-
 fn stats(stats: &Stats, json: bool) -> Result<ExitCode, Failure> {
     if json {
-        output::json(&stats_json(stats))?;
+        output::json(&StatsShape::from(stats))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut table = Table::new(&["STATE", "MESSAGES", ""]);

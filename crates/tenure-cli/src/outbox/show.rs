@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use serde_json::{Value, json};
 use tenure::core::contract::OutboxAdmin;
-use tenure::core::outbox::{Attempt, Details, RowId, Selection};
+use tenure::core::outbox::{Details, RowId, Selection};
+use tenure::core::show::{MessageDetails, payload_text};
 
-use super::list::{plain, summary_json};
+use super::list::plain;
 use crate::output::{self, Failure, Table};
 
 /// How much of a payload is shown unless all of it is asked for.
@@ -25,9 +25,9 @@ pub(super) async fn show(
     };
     let Some(details) = details else { return Err(Failure::Failed(super::no_message(id))) };
     if as_json {
-        output::json(&details_json(&details))?;
+        output::json(&MessageDetails::of(&details, limit))?;
     } else {
-        print(&details);
+        print(&details, limit);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -47,52 +47,7 @@ async fn show_row(
     }
 }
 
-/// The payload as text, and whether it was cut; `None` when it is none.
-fn payload(details: &Details) -> (Option<String>, bool) {
-    let Some(shown) = &details.payload else { return (None, false) };
-    let cut = details.payload_bytes > shown.len() as u64;
-    let text = match details.is_text {
-        true => String::from_utf8_lossy(shown).into_owned(),
-        false => shown.iter().map(|byte| format!("{byte:02x}")).collect(),
-    };
-    (Some(text), cut)
-}
-
-fn details_json(details: &Details) -> Value {
-    let mut value = summary_json(&details.summary);
-    let (text, cut) = payload(details);
-    let headers: Value = details
-        .headers
-        .as_deref()
-        .map_or(Value::Null, |headers| serde_json::from_str(headers).unwrap_or_else(|_| headers.into()));
-    let more = json!({
-        "content_type": details.content_type,
-        "headers": headers,
-        "payload": text,
-        "payload_is_hex": details.payload.is_some() && !details.is_text,
-        "payload_bytes": details.payload_bytes,
-        "payload_cut": cut,
-        "history": details.attempts.iter().map(attempt_json).collect::<Vec<_>>(),
-    });
-    if let (Some(value), Value::Object(more)) = (value.as_object_mut(), more) {
-        value.extend(more);
-    }
-    value
-}
-
-fn attempt_json(attempt: &Attempt) -> Value {
-    json!({
-        "number": attempt.number,
-        "at": attempt.at.to_string(),
-        "outcome": attempt.outcome,
-        "took_ms": attempt.took_us as f64 / 1000.0,
-        "node": attempt.node,
-        "term": attempt.term,
-        "error": attempt.error,
-    })
-}
-
-fn print(details: &Details) {
+fn print(details: &Details, limit: usize) {
     let summary = &details.summary;
     let field = |name: &str, value: &str| output::line(format_args!("{name:<12} {}", plain(value, 2_000)));
     field("id", &summary.id);
@@ -121,7 +76,7 @@ fn print(details: &Details) {
     if let Some(headers) = &details.headers {
         field("headers", headers);
     }
-    let (text, cut) = payload(details);
+    let (text, cut) = payload_text(details, limit);
     let what = if details.is_text { "payload" } else { "payload, hex" };
     output::line(format_args!("{what:<12} {}", plain(&text.unwrap_or_else(|| "none".into()), usize::MAX)));
     if cut {

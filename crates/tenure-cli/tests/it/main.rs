@@ -24,6 +24,7 @@ mod freeze;
 mod guard;
 mod help;
 mod idle;
+mod json_shapes;
 mod kill;
 mod migrate;
 mod names;

@@ -1,0 +1,376 @@
+//! Parameters of queries, forms and JSON bodies, each within bounds.
+//!
+//! A [`Param`] is a name with its bounds. Handlers read by it, and the API's document is written from it, so the two cannot
+//! differ. What is wrong is told by the name of the parameter; what was sent is not sent back.
+
+use std::time::{Duration, SystemTime};
+
+use serde_json::Value;
+use tenure_core::time::StoreTime;
+
+use crate::auth::moment;
+use crate::problem::Problem;
+
+/// The most parameters that one request has.
+const PARAMS_MAX: usize = 64;
+
+/// A parameter and its bounds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Param {
+    pub(crate) name: &'static str,
+    /// What it stands for, for the API's document.
+    pub(crate) what: &'static str,
+    pub(crate) bounds: Bounds,
+    pub(crate) needed: bool,
+}
+
+/// What a parameter may hold.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Bounds {
+    /// A text of at most so many bytes, without control characters.
+    Text(usize),
+    /// A whole number.
+    Number(u64, u64),
+    /// A moment as RFC 3339 writes it, or a span back from now: `-15m`.
+    Moment,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// Yes or no: `true`, `yes`, `on`, `1`.
+    Yes,
+}
+
+impl Param {
+    pub(crate) const fn text(name: &'static str, max_bytes: usize, what: &'static str) -> Self {
+        Self { name, what, bounds: Bounds::Text(max_bytes), needed: false }
+    }
+
+    pub(crate) const fn number(name: &'static str, from: u64, to: u64, what: &'static str) -> Self {
+        Self { name, what, bounds: Bounds::Number(from, to), needed: false }
+    }
+
+    pub(crate) const fn moment(name: &'static str, what: &'static str) -> Self {
+        Self { name, what, bounds: Bounds::Moment, needed: false }
+    }
+
+    pub(crate) const fn word(name: &'static str, words: &'static [&'static str], what: &'static str) -> Self {
+        Self { name, what, bounds: Bounds::Word(words), needed: false }
+    }
+
+    pub(crate) const fn yes(name: &'static str, what: &'static str) -> Self {
+        Self { name, what, bounds: Bounds::Yes, needed: false }
+    }
+
+    /// The same, and it has to be there.
+    pub(crate) const fn needed(mut self) -> Self {
+        self.needed = true;
+        self
+    }
+}
+
+/// What a request brought, as pairs of texts.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Params {
+    pairs: Vec<(String, String)>,
+    /// Test-only: bounds do not count.
+    unbounded: bool,
+}
+
+impl Params {
+    /// Reads a query or a form.
+    pub(crate) fn form(text: &[u8]) -> Result<Self, Problem> {
+        let pairs: Vec<_> = form_urlencoded::parse(text).take(PARAMS_MAX + 1).collect();
+        if pairs.len() > PARAMS_MAX {
+            return Err(Problem::Malformed("the request has more than 64 parameters"));
+        }
+        let owned = |(name, value): (std::borrow::Cow<'_, str>, std::borrow::Cow<'_, str>)| {
+            (name.into_owned(), value.into_owned())
+        };
+        Ok(Self { pairs: pairs.into_iter().map(owned).collect(), unbounded: false })
+    }
+
+    /// Reads a JSON object of texts, numbers and booleans; the fields of an object `filter` count as its own.
+    pub(crate) fn json(text: &[u8]) -> Result<Self, Problem> {
+        let wrong = || Problem::Malformed("the body is no JSON object of texts, numbers and booleans");
+        let Ok(Value::Object(fields)) = serde_json::from_slice(text) else { return Err(wrong()) };
+        let mut pairs = Vec::new();
+        for (name, value) in fields {
+            match (name.as_str(), value) {
+                ("filter", Value::Object(filter)) => {
+                    for (name, value) in filter {
+                        pairs.push((name, flat(value).ok_or_else(wrong)?));
+                    }
+                }
+                (_, value) => pairs.push((name, flat(value).ok_or_else(wrong)?)),
+            }
+        }
+        if pairs.len() > PARAMS_MAX {
+            return Err(Problem::Malformed("the request has more than 64 parameters"));
+        }
+        Ok(Self { pairs, unbounded: false })
+    }
+
+    #[must_use]
+    pub(crate) const fn unbounded(mut self, unbounded: bool) -> Self {
+        self.unbounded = unbounded;
+        self
+    }
+
+    /// Whether there is a name that is in none of the lists. A change with a misspelt filter must not become a change without
+    /// one.
+    pub(crate) fn unknown(&self, known: &[Param], others: &[&str]) -> bool {
+        let is_known = |name: &str| known.iter().any(|param| param.name == name) || others.contains(&name);
+        self.pairs.iter().any(|(name, _)| !is_known(name))
+    }
+
+    /// Whether a name is there.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.pairs.iter().any(|(its, _)| its == name)
+    }
+
+    /// The raw value of a name, if it is there once and is not empty.
+    pub(crate) fn raw(&self, name: &'static str) -> Result<Option<&str>, Problem> {
+        let mut values = self.pairs.iter().filter(|(its, _)| its == name).map(|(_, value)| value.as_str());
+        let value = values.next();
+        if values.next().is_some() {
+            return Err(Problem::invalid(name, "is given twice"));
+        }
+        Ok(value.filter(|value| !value.is_empty()))
+    }
+
+    /// A text. An empty one is as none.
+    pub(crate) fn text(&self, param: &Param) -> Result<Option<String>, Problem> {
+        let Some(value) = self.raw(param.name)? else { return missing(param) };
+        let max = if let Bounds::Text(max) = param.bounds { max } else { 100 };
+        if value.len() > max && !self.unbounded {
+            return Err(Problem::invalid(param.name, format!("is longer than {max} bytes")));
+        }
+        if value.chars().any(char::is_control) {
+            return Err(Problem::invalid(param.name, "holds a control character"));
+        }
+        Ok(Some(value.to_owned()))
+    }
+
+    /// A text that has to be there.
+    pub(crate) fn need(&self, param: &Param) -> Result<String, Problem> {
+        self.text(param)?.ok_or_else(|| Problem::invalid(param.name, "is missing"))
+    }
+
+    /// Something that is read from a text.
+    pub(crate) fn parse<T: std::str::FromStr>(
+        &self,
+        param: &Param,
+        what: &str,
+    ) -> Result<Option<T>, Problem> {
+        let Some(text) = self.text(param)? else { return Ok(None) };
+        text.parse().map(Some).map_err(|_| Problem::invalid(param.name, format!("is no {what}")))
+    }
+
+    /// A number within its bounds.
+    pub(crate) fn number(&self, param: &Param) -> Result<Option<u64>, Problem> {
+        let Some(value) = self.raw(param.name)? else { return missing(param) };
+        let (from, to) = if let Bounds::Number(from, to) = param.bounds { (from, to) } else { (0, u64::MAX) };
+        let plain = value.len() <= 20 && value.bytes().all(|byte| byte.is_ascii_digit());
+        let number = value.parse::<u64>().ok().filter(|_| plain);
+        match number {
+            Some(number) if (from..=to).contains(&number) || self.unbounded => Ok(Some(number)),
+            _ => Err(Problem::invalid(param.name, format!("is a whole number from {from} to {to}"))),
+        }
+    }
+
+    /// A moment.
+    pub(crate) fn moment(&self, param: &Param, now: SystemTime) -> Result<Option<StoreTime>, Problem> {
+        let Some(value) = self.raw(param.name)? else { return missing(param) };
+        let micros = match value.strip_prefix('-') {
+            Some(span) => span_of(span).and_then(|span| micros_of(now).checked_sub(span)),
+            None => moment::micros(value),
+        };
+        let micros = micros.and_then(|micros| i64::try_from(micros).ok());
+        micros.map(|micros| Some(StoreTime::from_micros(micros))).ok_or_else(|| {
+            Problem::invalid(
+                param.name,
+                "is a moment such as 2026-11-15T09:30:00Z, or a span back from now such as -15m",
+            )
+        })
+    }
+
+    /// One of the words of the parameter.
+    pub(crate) fn word(&self, param: &Param) -> Result<Option<&'static str>, Problem> {
+        let Some(value) = self.raw(param.name)? else { return missing(param) };
+        let words = if let Bounds::Word(words) = param.bounds { words } else { &[] };
+        let word = words.iter().find(|word| **word == value);
+        word.map(|word| Some(*word))
+            .ok_or_else(|| Problem::invalid(param.name, format!("is one of {}", words.join(", "))))
+    }
+
+    /// Yes or no; no where it is not there.
+    pub(crate) fn yes(&self, param: &Param) -> Result<bool, Problem> {
+        match self.raw(param.name)? {
+            None | Some("false" | "no" | "off" | "0") => Ok(false),
+            Some("true" | "yes" | "on" | "1") => Ok(true),
+            Some(_) => Err(Problem::invalid(param.name, "is yes or no")),
+        }
+    }
+}
+
+fn missing<T>(param: &Param) -> Result<Option<T>, Problem> {
+    match param.needed {
+        true => Err(Problem::invalid(param.name, "is missing")),
+        false => Ok(None),
+    }
+}
+
+fn flat(value: Value) -> Option<String> {
+    match value {
+        Value::Null => Some(String::new()),
+        Value::Bool(yes) => Some(yes.to_string()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::String(text) => Some(text),
+        Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// `15m`, `2h`, `90s`, `7d`, in microseconds; at most a hundred years.
+fn span_of(text: &str) -> Option<u64> {
+    let unit = text.chars().next_back()?;
+    let seconds: u64 = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3_600,
+        'd' => 86_400,
+        _ => return None,
+    };
+    let digits = text.strip_suffix(unit)?;
+    if digits.is_empty() || digits.len() > 10 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let span = digits.parse::<u64>().ok()?.checked_mul(seconds)?;
+    (span <= 36_525 * 86_400).then(|| span * 1_000_000)
+}
+
+fn micros_of(now: SystemTime) -> u64 {
+    let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const TEXT: Param = Param::text("t", 5, "a text");
+    const NUMBER: Param = Param::number("n", 1, 200, "a number");
+    const MOMENT: Param = Param::moment("m", "a moment");
+    const WORD: Param = Param::word("w", &["red", "blue"], "a colour");
+    const YES: Param = Param::yes("y", "or no");
+
+    fn query(text: &str) -> Params {
+        Params::form(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn bounds_hold_to_the_byte() {
+        assert_eq!(query("t=abcde").text(&TEXT).unwrap().unwrap(), "abcde");
+        assert_eq!(query("t=%C3%A9%C3%A9").text(&TEXT).unwrap().unwrap(), "éé");
+        for wrong in ["t=abcdef", "t=%C3%A9%C3%A9%C3%A9", "t=a%00", "t=a%0d%0a", "t=a&t=b", "t=%7F"] {
+            let error = query(wrong).text(&TEXT).unwrap_err().to_string();
+            assert!(error.starts_with("`t` ") && !error.contains("abcdef"), "{error}");
+        }
+        for (good, number) in [("n=1", 1), ("n=200", 200), ("n=007", 7)] {
+            assert_eq!(query(good).number(&NUMBER).unwrap(), Some(number));
+        }
+        for wrong in [
+            "n=0",
+            "n=201",
+            "n=-1",
+            "n=%2B1",
+            "n=1.0",
+            "n=1e2",
+            "n=x",
+            "n=99999999999999999999999",
+            "n=1&n=1",
+        ] {
+            assert!(query(wrong).number(&NUMBER).is_err(), "{wrong}");
+        }
+        assert_eq!(query("w=red").word(&WORD).unwrap(), Some("red"));
+        assert!(query("w=green").word(&WORD).is_err() && query("w=RED").word(&WORD).is_err());
+        assert!(
+            query("y=on").yes(&YES).unwrap()
+                && !query("").yes(&YES).unwrap()
+                && query("y=maybe").yes(&YES).is_err()
+        );
+    }
+
+    #[test]
+    fn what_is_not_there_is_none_unless_it_is_needed() {
+        for empty in ["", "t=", "other=1"] {
+            assert_eq!(query(empty).text(&TEXT).unwrap(), None);
+            assert!(query(empty).text(&TEXT.needed()).is_err());
+            assert!(query(empty).need(&TEXT).is_err());
+            assert_eq!(query(empty).number(&NUMBER).unwrap(), None);
+        }
+    }
+
+    #[test]
+    fn moments_are_told_or_counted_back() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
+        let at = |text: &str| {
+            query(&format!("m={text}")).moment(&MOMENT, now).ok().flatten().map(StoreTime::as_micros)
+        };
+        assert_eq!(at("1970-01-01T00:00:01Z"), Some(1_000_000));
+        assert_eq!(at("-15m"), Some((1_000_000 - 900) * 1_000_000));
+        for wrong in
+            ["-", "-m", "-15", "-15w", "-999999999999s", "-9999999999d", "15m", "--15m", "-1é", "-12d", "now"]
+        {
+            assert_eq!(at(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn json_is_as_a_form() {
+        let body = br#"{"filter": {"t": "abc"}, "n": 7, "y": true, "w": null}"#;
+        let params = Params::json(body).unwrap();
+        assert_eq!(params.text(&TEXT).unwrap().unwrap(), "abc");
+        assert_eq!(params.number(&NUMBER).unwrap(), Some(7));
+        assert!(params.yes(&YES).unwrap());
+        assert!(!params.unknown(&[TEXT, NUMBER, YES, WORD], &[]));
+        assert!(params.unknown(&[TEXT, NUMBER, WORD], &[]));
+        for wrong in
+            ["", "[]", "7", "{\"t\": []}", "{\"filter\": {\"t\": {}}}", "{\"t\": \"a\"", "{\"filter\": 7.5e"]
+        {
+            assert!(Params::json(wrong.as_bytes()).is_err(), "{wrong}");
+        }
+        let twice = Params::json(br#"{"filter": {"n": 1}, "n": 2}"#).unwrap();
+        assert!(twice.number(&NUMBER).is_err());
+        assert!(Params::json(format!("{}{}", "[".repeat(60_000), "]".repeat(60_000)).as_bytes()).is_err());
+    }
+
+    #[test]
+    fn there_are_not_too_many() {
+        assert!(Params::form("a=1&".repeat(64).as_bytes()).is_ok());
+        assert!(Params::form("a=1&".repeat(65).as_bytes()).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_makes_reading_panic(text in prop::collection::vec(any::<u8>(), 0..300)) {
+            for params in [Params::form(&text), Params::json(&text)].into_iter().flatten() {
+                let now = SystemTime::UNIX_EPOCH;
+                let _ = (params.text(&TEXT), params.number(&NUMBER), params.moment(&MOMENT, now), params.word(&WORD), params.yes(&YES));
+            }
+        }
+
+        #[test]
+        fn no_span_or_moment_makes_reading_panic(text in "[-0-9a-zTZ:.+é]{0,30}") {
+            let params = Params { pairs: vec![("m".into(), text)], unbounded: false };
+            let _ = params.moment(&MOMENT, SystemTime::now());
+        }
+
+        #[test]
+        fn a_text_comes_through_as_it_was(text in "[^\\p{Cc}]{1,100}") {
+            let long = Param::text("t", 1_000, "a text");
+            let encoded: String = form_urlencoded::Serializer::new(String::new()).append_pair("t", &text).finish();
+            prop_assert_eq!(query(&encoded).text(&long).unwrap().unwrap(), text);
+        }
+    }
+}
