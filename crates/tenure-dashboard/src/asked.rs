@@ -4,6 +4,8 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use tenure_core::observe::{Actor, Via};
+
 use crate::auth::who::Known;
 use crate::auth::{Action, Operator, Permission, csrf};
 use crate::dashboard::Desk;
@@ -112,8 +114,13 @@ impl<P: Right> Allowed<P> {
         if self.desk.off(Rule::AuditEveryAction) {
             return "someone".into();
         }
-        let via = if self.by_api { "api" } else { "dashboard" };
-        format!("{} ({via}, request {})", self.name(), self.id)
+        let via = if self.by_api { Via::Api } else { Via::Dashboard };
+        let number = u64::from_str_radix(&self.id, 16).unwrap_or_default();
+        match Actor::new(self.name(), via) {
+            Ok(actor) => actor.in_request(number).to_string(),
+            // The gate lets nobody in by a name that cannot be one.
+            Err(_) => format!("someone ({}, request {})", via.as_str(), self.id),
+        }
     }
 }
 

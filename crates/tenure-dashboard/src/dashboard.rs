@@ -6,8 +6,11 @@ use std::time::SystemTime;
 
 use axum::Router;
 use axum::extract::Request;
+use tenure_core::contract::OperatorStores;
 use tenure_core::error::StoreError;
 use tenure_core::id::Node;
+use tenure_core::observe::RunnerReport;
+use tenure_core::outbox::HealthThresholds;
 use tokio::sync::watch;
 
 use crate::ask::Asks;
@@ -21,7 +24,7 @@ use crate::mutation::{Rule, Switches};
 use crate::problem::Trouble;
 use crate::redact::Redact;
 use crate::sampler::Sampler;
-use crate::stores::OperatorStores;
+use crate::serve::HealthSource;
 
 /// Where a dashboard is mounted unless something else is said.
 pub const MOUNT: &str = "/_tenure";
@@ -48,6 +51,9 @@ pub enum DashboardError {
     Limits(String),
 }
 
+/// What the loops of this process say of themselves now.
+pub type LocalRunners = Arc<dyn Fn() -> Vec<RunnerReport> + Send + Sync>;
+
 /// What handlers share.
 pub(crate) struct Desk {
     pub(crate) stores: OperatorStores,
@@ -56,6 +62,9 @@ pub(crate) struct Desk {
     pub(crate) mount: String,
     pub(crate) limits: Limits,
     pub(crate) this_node: Option<Node>,
+    pub(crate) runners: Option<LocalRunners>,
+    pub(crate) thresholds: HealthThresholds,
+    pub(crate) health: Option<Arc<dyn HealthSource>>,
     pub(crate) redact: Option<Arc<dyn Redact>>,
     pub(crate) asks: Asks,
     pub(crate) attempts: Attempts,
@@ -83,6 +92,9 @@ impl Dashboard {
             asks: Asks::new(&limits, Switches::default()),
             limits,
             this_node: None,
+            runners: None,
+            thresholds: HealthThresholds::default(),
+            health: None,
             redact: None,
             attempts: Attempts::new(),
             jobs: Jobs::default(),
@@ -100,6 +112,28 @@ impl Dashboard {
     #[must_use]
     pub fn this_node(mut self, node: Node) -> Self {
         self.desk.this_node = Some(node);
+        self
+    }
+
+    /// The loops of this process: `Arc::new(|| tenure::runners().list())`.
+    #[must_use]
+    pub fn runners(mut self, runners: LocalRunners) -> Self {
+        self.desk.runners = Some(runners);
+        self
+    }
+
+    /// When lag and dead messages are bad.
+    #[must_use]
+    pub fn thresholds(mut self, thresholds: HealthThresholds) -> Self {
+        self.desk.thresholds = thresholds;
+        self
+    }
+
+    /// Who judges whether this process lives and is ready; without one, it lives as long as it answers, and is ready when the
+    /// store answers.
+    #[must_use]
+    pub fn health(mut self, source: Arc<dyn HealthSource>) -> Self {
+        self.desk.health = Some(source);
         self
     }
 
@@ -245,13 +279,19 @@ impl Desk {
         subject: &str,
         detail: &str,
     ) -> Result<(), Trouble> {
-        let _ = (actor, action, subject, detail);
-        Ok(())
+        let audit = Arc::clone(&self.stores.audit);
+        let [actor, action, subject, detail] = [actor, action, subject, detail].map(str::to_owned);
+        self.ask("a note", async move { audit.note(&actor, &action, &subject, &detail).await }).await
     }
 
     /// Writes that a token was refused; in the background, for nobody waits for it.
-    pub(crate) fn note_refusal(&self, request: &str, peer: &str) {
-        let _ = (request, peer);
+    pub(crate) fn note_refusal(self: &Arc<Self>, request: &str, peer: &str) {
+        let (desk, detail) = (Arc::clone(self), format!("request {request} from {peer}"));
+        tokio::spawn(async move {
+            if let Err(trouble) = desk.note("someone unknown", "dashboard.refused", "token", &detail).await {
+                tracing::warn!(%trouble, "a refused token is not in the audit table");
+            }
+        });
     }
 }
 

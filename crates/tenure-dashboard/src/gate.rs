@@ -7,6 +7,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
@@ -20,7 +21,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use crate::asked::{self, Asked};
 use crate::auth::csrf::Origin;
 use crate::auth::who::{By, Known, Stranger};
-use crate::auth::{Way, csrf, loopback, who};
+use crate::auth::{Permission, Way, csrf, loopback, who};
 use crate::dashboard::Desk;
 use crate::limits::{BODY_MAX_BYTES, QUERY_MAX_BYTES};
 use crate::mutation::Rule;
@@ -31,6 +32,9 @@ use crate::{headers, hosts, pages, routes};
 
 /// Names of parameters by which tokens are sent elsewhere. A query stands in logs and histories.
 const TOKEN_NAMES: [&str; 4] = ["token", "access_token", "api_key", "authorization"];
+
+/// How long a client has to send a body.
+const BODY_WITHIN: Duration = Duration::from_secs(10);
 
 /// Answers a request.
 pub(crate) async fn pass(desk: Arc<Desk>, request: Request) -> Response {
@@ -80,7 +84,12 @@ async fn answer(desk: &Arc<Desk>, id: &str, request: Request) -> Response {
 async fn through(asked: &mut Asked, route: &Route, head: &Parts, body: Body) -> Result<(), Problem> {
     asked.query = query(&asked.desk, head)?;
     let content = content(route, &head.headers)?;
-    asked.known = who(asked, route, head).await?;
+    // A route for everyone does not ask who it is, but knows him if he is known.
+    asked.known = match (who(asked, head).await?, route.handler.permission()) {
+        (Ok(known), _) => Some(known),
+        (Err(_), None) => None,
+        (Err(stranger), Some(_)) => return Err(Problem::Unauthenticated(stranger)),
+    };
     if let Some(permission) = route.handler.permission() {
         asked::check(asked, permission)?;
     }
@@ -123,6 +132,27 @@ fn host(desk: &Desk, head: &Parts) -> Result<String, Problem> {
             .map_err(|outside| Problem::Forbidden(outside.why().to_owned()))?;
     }
     Ok(named)
+}
+
+/// Whether whoever sent a request may look, for what is told beside the dashboard. Wrong tokens count here too.
+pub(crate) async fn may_look(desk: &Arc<Desk>, request: Request) -> bool {
+    let (head, _) = request.into_parts();
+    let Ok(host) = host(desk, &head) else { return false };
+    let asked = Asked {
+        desk: Arc::clone(desk),
+        id: request_id(),
+        path: String::new(),
+        query: Params::default(),
+        body: Params::default(),
+        host,
+        peer: loopback::peer(&head.extensions).map(|peer| peer.ip()),
+        by_api: true,
+        known: None,
+    };
+    match who(&asked, &head).await {
+        Ok(Ok(known)) => known.operator.permissions.has(Permission::View),
+        _ => false,
+    }
 }
 
 /// The row of the table.
@@ -179,25 +209,18 @@ fn content(route: &Route, headers: &HeaderMap) -> Result<Content, Problem> {
     }
 }
 
-/// Rule 5: who asks. A route for everyone does not ask, but knows him if he is known.
-async fn who(asked: &Asked, route: &Route, head: &Parts) -> Result<Option<Known>, Problem> {
+/// Rule 5: who asks, or why nobody is known.
+async fn who(asked: &Asked, head: &Parts) -> Result<Result<Known, Stranger>, Problem> {
     let desk = &asked.desk;
     let offers = who::offers_secret(&head.headers);
     if offers && !desk.attempts.heard(asked.peer) {
         return Err(Problem::TooManyAttempts);
     }
-    match who::find(&desk.auth, head, desk.now(), &desk.rules).await {
-        Ok(known) => Ok(Some(desk.only_looking(known))),
-        Err(stranger) => {
-            if offers && !matches!(stranger, Stranger::Nobody) {
-                wrong_token(asked, &stranger);
-            }
-            match route.handler.permission() {
-                None => Ok(None),
-                Some(_) => Err(Problem::Unauthenticated(stranger)),
-            }
-        }
+    let found = who::find(&desk.auth, head, desk.now(), &desk.rules).await;
+    if let (true, Err(stranger)) = (offers, &found) {
+        wrong_token(asked, stranger);
     }
+    Ok(found.map(|known| desk.only_looking(known)))
 }
 
 /// Counts a wrong token, and says so in the log, and once a minute in the audit table. Never what was sent.
@@ -258,7 +281,8 @@ fn with_its_token(asked: &Asked, headers: &HeaderMap) -> Result<(), Problem> {
 }
 
 async fn read(body: Body) -> Result<Bytes, Problem> {
-    match Limited::new(body, BODY_MAX_BYTES).collect().await {
+    let all = tokio::time::timeout(BODY_WITHIN, Limited::new(body, BODY_MAX_BYTES).collect()).await;
+    match all.map_err(|_| Problem::Malformed("the body took too long"))? {
         Ok(all) => Ok(all.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => {
             Err(Problem::TooLong { what: "body", limit: BODY_MAX_BYTES })
@@ -341,7 +365,7 @@ pub(crate) fn redirect(to: &str) -> Response {
 }
 
 /// Eight random bytes. Where there are none a counter has to do: the number secures nothing.
-fn request_id() -> String {
+pub(crate) fn request_id() -> String {
     static COUNTER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
     let mut bytes = [0; 8];
     if getrandom::fill(&mut bytes).is_err() {

@@ -14,18 +14,20 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use serde_json::{Value, json};
 use tenure_core::error::StoreError;
 use tenure_core::outbox::Filter;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::act::Change;
+use crate::auth::moment;
 use crate::dashboard::Desk;
 use crate::mutation::Rule;
 use crate::problem::Problem;
 
 /// The most messages that one job changes.
-pub(crate) const LIMIT_MAX: u64 = 1_000_000;
+pub(crate) const LIMIT_MAX: u32 = 1_000_000;
 /// The highest rate, in messages a second.
 pub(crate) const RATE_MAX: u64 = 1_000;
 /// The rate where none is asked for.
@@ -114,6 +116,16 @@ impl Job {
         self.progress().stand == Stand::Running
     }
 
+    /// As programs see it.
+    pub(crate) fn shape(&self) -> Value {
+        let Progress { changed, stand, ended } = self.progress();
+        json!({
+            "action": word(self.order.change), "begun_at": moment::write(self.begun), "by": self.order.by,
+            "changed": changed, "ended_at": ended.map(moment::write), "id": self.id, "limit": self.order.limit,
+            "rate": self.order.rate, "state": stand.word(), "what": words(&self.order.filter), "why": stand.why(),
+        })
+    }
+
     fn stopped_by(&self) -> Option<String> {
         self.stop.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -140,7 +152,11 @@ pub(crate) struct Jobs {
 impl Jobs {
     /// Starts one, unless too many run.
     pub(crate) fn start(&self, desk: &Arc<Desk>, order: Order) -> Result<Arc<Job>, Problem> {
-        let order = Order { limit: order.limit.clamp(1, LIMIT_MAX), rate: order.rate.clamp(1, RATE_MAX), ..order };
+        let order = Order {
+            limit: order.limit.clamp(1, LIMIT_MAX.into()),
+            rate: order.rate.clamp(1, RATE_MAX),
+            ..order
+        };
         let progress = Progress { changed: 0, stand: Stand::Running, ended: None };
         let job = Arc::new(Job {
             id: new_id(),
@@ -153,7 +169,9 @@ impl Jobs {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let running = all.iter().filter(|job| job.runs()).count();
         if running >= desk.limits.jobs {
-            return Err(Problem::Busy(format!("{running} bulk changes run already; stop one, or wait for its end")));
+            return Err(Problem::Busy(format!(
+                "{running} bulk changes run already; stop one, or wait for its end"
+            )));
         }
         all.push_front(Arc::clone(&job));
         // The oldest that has ended goes; there are always more kept than run.
@@ -188,10 +206,7 @@ impl Jobs {
 
 async fn run(desk: Arc<Desk>, job: Arc<Job>) {
     let Order { change, by, limit, rate, .. } = &job.order;
-    let word = match change {
-        Change::Retry => "retry",
-        Change::Discard => "discard",
-    };
+    let word = word(*change);
     let what = words(&job.order.filter);
     let detail = format!("{what}; at most {limit}, {rate} a second");
     note(&desk, by, &format!("job.{word}.begin"), &job.id, &detail).await;
@@ -250,7 +265,8 @@ async fn changes(desk: &Arc<Desk>, job: &Job) -> Stand {
             });
         }
         let paid = if errors > 0 { batch } else { changed };
-        due = due.max(Instant::now() - Duration::from_millis(500)) + Duration::from_secs_f64(paid as f64 / *rate as f64);
+        due = due.max(Instant::now() - Duration::from_millis(500))
+            + Duration::from_secs_f64(paid as f64 / *rate as f64);
         if desk.off(Rule::JobRate) {
             continue;
         }
@@ -266,6 +282,28 @@ async fn note(desk: &Desk, by: &str, action: &str, subject: &str, detail: &str) 
     if let Err(error) = desk.stores.audit.note(by, action, subject, detail).await {
         tracing::warn!(%error, action, "a line about a bulk change is not in the audit table");
     }
+}
+
+/// What a job does, in a word.
+pub(crate) const fn word(change: Change) -> &'static str {
+    match change {
+        Change::Retry => "retry",
+        Change::Discard => "discard",
+    }
+}
+
+/// What a job looks like to programs.
+pub(crate) fn schema() -> Value {
+    let (text, number) = (json!({ "type": "string" }), json!({ "type": "integer" }));
+    json!({
+        "type": "object",
+        "properties": {
+            "action": { "type": "string", "enum": ["retry", "discard"] }, "begun_at": text, "by": text, "changed": number,
+            "ended_at": { "type": ["string", "null"] }, "id": text, "limit": number, "rate": number,
+            "state": { "type": "string", "enum": ["running", "done", "stopped", "failed"] }, "what": text, "why": text,
+        },
+        "required": ["action", "begun_at", "by", "changed", "ended_at", "id", "limit", "rate", "state", "what", "why"],
+    })
 }
 
 /// Which messages a filter stands for, in words.

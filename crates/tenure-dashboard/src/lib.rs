@@ -10,11 +10,13 @@
 //! who may see them. What changes something is a `POST` that comes from a page of ours with its token, by an operator who may;
 //! it is written to the audit table with his name. A dashboard sees a store through the contracts of `tenure-core` only.
 
+mod act;
 mod api;
 mod ask;
 mod asked;
 mod auth;
 mod dashboard;
+mod fields;
 mod gate;
 mod headers;
 mod hosts;
@@ -31,16 +33,18 @@ mod redact;
 mod routes;
 mod sampler;
 mod series;
-mod stores;
+mod serve;
+mod shown;
 mod view;
 
 pub use auth::{
     Action, Auth, Authenticator, KEY_MIN_BYTES, Operator, Permission, Permissions, Refused, SigningKey,
     TOKEN_MIN_CHARS, TOKENS_MAX, Tokens, TokensError,
 };
-pub use dashboard::{Dashboard, DashboardError, MOUNT};
+pub use dashboard::{Dashboard, DashboardError, LocalRunners, MOUNT};
 pub use hosts::{HostError, Hosts};
 pub use limits::Limits;
 pub use redact::Redact;
 pub use routes::{RouteFacts, routes};
-pub use stores::OperatorStores;
+pub use serve::{Extra, HealthAnswer, HealthSource, MetricsFor, serve};
+pub use tenure_core::contract::OperatorStores;

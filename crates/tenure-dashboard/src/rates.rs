@@ -68,7 +68,9 @@ impl Tally {
 
     /// What was enqueued, and what must have left where all that waits could be counted.
     fn of_pulses(&self) -> (Option<f64>, Option<f64>) {
-        let (Some(first), Some(last)) = (self.pulses.front(), self.pulses.back()) else { return (None, None) };
+        let (Some(first), Some(last)) = (self.pulses.front(), self.pulses.back()) else {
+            return (None, None);
+        };
         let seconds = first.now.until(last.now).as_secs_f64();
         if seconds < 0.5 {
             return (None, None);
@@ -83,7 +85,10 @@ impl Tally {
 
     /// What relays say that they delivered and failed to; `None` where no relay says anything.
     fn of_runners(&mut self, runners: &Runners) -> Option<(f64, f64)> {
-        let relays = runners.rows.iter().filter(|row| matches!(row.report.kind, RunnerKind::Relay | RunnerKind::Parts));
+        let relays = runners
+            .rows
+            .iter()
+            .filter(|row| matches!(row.report.kind, RunnerKind::Relay | RunnerKind::Parts));
         let mut kept = HashMap::new();
         let (mut any, mut delivered, mut failed) = (false, 0.0, 0.0);
         for row in relays.take(RUNNERS_MAX) {
@@ -158,7 +163,11 @@ mod tests {
             every: Duration::from_secs(1),
             counters: BTreeMap::from([("delivered".into(), delivered), ("transient".into(), delivered / 10)]),
         };
-        Runners { rows: vec![RunnerRow { node, report, started_at: at(0), seen_at: at(seen) }], more: false, now: at(now) }
+        Runners {
+            rows: vec![RunnerRow { node, report, started_at: at(0), seen_at: at(seen) }],
+            more: false,
+            now: at(now),
+        }
     }
 
     fn nobody(now: u64) -> Runners {
@@ -170,7 +179,10 @@ mod tests {
         let mut tally = Tally::default();
         assert_eq!(tally.add(&pulse(0, 100, 50, false), &nobody(0)).enqueued, None);
         let rates = tally.add(&pulse(10, 200, 30, false), &nobody(10));
-        assert_eq!(rates, Rates { enqueued: Some(10.0), delivered: Some(12.0), failed: None, is_derived: true });
+        assert_eq!(
+            rates,
+            Rates { enqueued: Some(10.0), delivered: Some(12.0), failed: None, is_derived: true }
+        );
         let rates = tally.add(&pulse(20, 300, 10_000, true), &nobody(20));
         assert_eq!(rates.delivered, None, "what cannot be counted is not known");
     }

@@ -31,8 +31,8 @@ pub(crate) struct Route {
     pub(crate) summary: &'static str,
     /// Parameters of the query (for a look) or of the body (for a change).
     pub(crate) params: &'static [Param],
-    /// The shape of the answer, by its name in the API's document.
-    pub(crate) answer: &'static str,
+    /// The shape of the answer, for the API's document.
+    pub(crate) answer: Shown,
 }
 
 /// The method of a route.
@@ -55,6 +55,19 @@ pub(crate) enum Kind {
     File,
 }
 
+/// What the answer of a route looks like, by the name of a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// One of a schema.
+    One(&'static str),
+    /// One of several schemas.
+    AnyOf(&'static [&'static str]),
+    /// `{"items": […], "next": "…" | null}`.
+    List(&'static str),
+    /// Something that has no schema here.
+    Other,
+}
+
 impl Route {
     /// A page.
     pub(crate) const fn page(
@@ -70,7 +83,7 @@ impl Route {
             action: None,
             summary,
             params: &[],
-            answer: "",
+            answer: Shown::Other,
         }
     }
 
@@ -118,7 +131,7 @@ impl Route {
         Self { params, ..self }
     }
 
-    pub(crate) const fn answers(self, answer: &'static str) -> Self {
+    pub(crate) const fn answers(self, answer: Shown) -> Self {
         Self { answer, ..self }
     }
 }

@@ -8,7 +8,7 @@
 //! Its questions are never dropped half-way: the loop waits for each. A store that hangs makes the snapshot old, and whoever
 //! reads it sees how old it is.
 
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 
@@ -108,6 +108,8 @@ pub(crate) struct Sampler {
     /// When somebody looked last.
     wanted: Mutex<Option<Instant>>,
     runs: AtomicBool,
+    /// How many live views there are.
+    pub(crate) viewers: Arc<AtomicUsize>,
 }
 
 impl Sampler {
@@ -176,7 +178,12 @@ async fn run(desk: Weak<Desk>) {
             Ok(facts) => {
                 pause = refresh.max(took * 10);
                 memory.series.add(begun.elapsed(), refresh, sample(&facts));
-                Snapshot { facts: Some(Arc::new(facts)), taken: Some(Instant::now()), away: None, ..(*last).clone() }
+                Snapshot {
+                    facts: Some(Arc::new(facts)),
+                    taken: Some(Instant::now()),
+                    away: None,
+                    ..(*last).clone()
+                }
             }
             Err(error) => {
                 pause = (pause * 2).clamp(Duration::from_secs(1), PAUSE_MAX);
@@ -250,7 +257,8 @@ async fn leases(stores: &OperatorStores) -> Result<(Vec<LeaseRecord>, StoreTime)
         && leases.last().is_some_and(is_daemon)
         && let Ok(after) = LeaseName::new(format!("{DAEMON_LEASE_PREFIX}\u{10ffff}"))
     {
-        let (rest, later) = stores.leases.list(&LeasePageOf { after: Some(after), prefix: None, limit: LEASES }).await?;
+        let (rest, later) =
+            stores.leases.list(&LeasePageOf { after: Some(after), prefix: None, limit: LEASES }).await?;
         leases.extend(rest);
         at = later;
     }

@@ -10,6 +10,7 @@ mod cluster;
 mod event;
 mod lease;
 mod message;
+mod operate;
 mod outbox;
 mod overview;
 mod schema;
@@ -22,6 +23,7 @@ pub use self::cluster::{AvoidShape, DaemonShape, DaemonsShape, LeaderShape, Node
 pub use self::event::{EventShape, ParkedShape};
 pub use self::lease::{ChangeShape, LeaseLine, LeaseShape, lease_state};
 pub use self::message::{AttemptShape, MessageDetails, MessageShape, payload_text};
+pub use self::operate::{AuditShape, CauseShape, PulseShape, RunnerShape, StreamShape};
 pub use self::outbox::{ChangedShape, DryRunShape, StatsShape};
 pub use self::overview::Overview;
 pub use self::schema::{Shape, schemas};

@@ -6,9 +6,9 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    AttemptShape, AvoidShape, ChangeShape, ChangedShape, DaemonShape, DaemonsShape, DryRunShape, EventShape,
-    LeaderShape, LeaseLine, LeaseShape, MessageDetails, MessageShape, NodeShape, ParkedShape, StatsShape,
-    StatusShape, SubscriptionShape,
+    AttemptShape, AuditShape, AvoidShape, CauseShape, ChangeShape, ChangedShape, DaemonShape, DaemonsShape,
+    DryRunShape, EventShape, LeaderShape, LeaseLine, LeaseShape, MessageDetails, MessageShape, NodeShape,
+    ParkedShape, PulseShape, RunnerShape, StatsShape, StatusShape, StreamShape, SubscriptionShape,
 };
 
 /// Something that programs see, with its schema.
@@ -25,7 +25,9 @@ pub trait Shape: Serialize {
 pub fn schemas() -> BTreeMap<&'static str, Value> {
     let mut all = BTreeMap::new();
     add::<AttemptShape>(&mut all);
+    add::<AuditShape>(&mut all);
     add::<AvoidShape>(&mut all);
+    add::<CauseShape>(&mut all);
     add::<ChangeShape>(&mut all);
     add::<ChangedShape>(&mut all);
     add::<DaemonShape>(&mut all);
@@ -39,8 +41,11 @@ pub fn schemas() -> BTreeMap<&'static str, Value> {
     add::<MessageShape>(&mut all);
     add::<NodeShape>(&mut all);
     add::<ParkedShape>(&mut all);
+    add::<PulseShape>(&mut all);
+    add::<RunnerShape>(&mut all);
     add::<StatsShape>(&mut all);
     add::<StatusShape>(&mut all);
+    add::<StreamShape>(&mut all);
     add::<SubscriptionShape>(&mut all);
     all
 }

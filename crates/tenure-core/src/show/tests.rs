@@ -7,9 +7,12 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::cluster::{Avoid, ClusterLook, Daemon, DaemonName, DaemonSpec, Group, Member, Standing};
+use crate::event::StreamLine;
 use crate::event::{Metadata, Position, Recorded, StreamName, Version};
 use crate::id::{Node, NodeName, Unique};
 use crate::lease::{Cause, Change, LeaseName, LeaseRecord, Term};
+use crate::observe::{AuditId, AuditLine, RunnerKind, RunnerReport, RunnerRow};
+use crate::outbox::Grave;
 use crate::outbox::{Attempt, Body, Details, Kind, Level, MessageId, RowId, Sequence, State, Stats, Summary};
 use crate::registry::Origin;
 use crate::subscription::{Aside, Parked, Progress, SubscriptionName};
@@ -195,6 +198,44 @@ fn samples() -> BTreeMap<&'static str, Value> {
         attempts: 3,
     };
     add(&mut all, &ParkedShape::from(&Parked { aside, parked_at: at(1) }));
+    let count = |number| crate::outbox::Count { number, or_more: true };
+    let pulse = crate::outbox::Pulse {
+        now: at(1),
+        newest: None,
+        pending: count(1),
+        retrying: count(1),
+        dead: count(1),
+        halted_sources: count(1),
+        lag: Some(Duration::from_secs(1)),
+        lag_is_least: true,
+    };
+    add(&mut all, &PulseShape::from(&pulse));
+    let cause = crate::outbox::CauseId::UNKNOWN;
+    let grave = Grave { cause, messages: count(1), newest: summary(), oldest: summary() };
+    add(&mut all, &CauseShape::from(&grave));
+    let line = AuditLine {
+        id: AuditId(1),
+        at: at(1),
+        actor: "ada".into(),
+        action: "retry".into(),
+        subject: "i".into(),
+        detail: "d".into(),
+    };
+    add(&mut all, &AuditShape::from(&line));
+    let report = RunnerReport {
+        kind: RunnerKind::Relay,
+        name: "outbox".into(),
+        state: "leading".into(),
+        trouble: Some("t".into()),
+        cycled_ago: Some(Duration::from_secs(1)),
+        advanced_ago: Some(Duration::from_secs(1)),
+        every: Duration::from_secs(1),
+        counters: [("delivered".into(), 1)].into(),
+    };
+    let row = RunnerRow { node: node(), report, started_at: at(1), seen_at: at(2) };
+    add(&mut all, &RunnerShape::from(&row));
+    let line = StreamLine { stream: event().stream, version: Version(2), snapshot: Some(Version(1)) };
+    add(&mut all, &StreamShape::from(&line));
     add(&mut all, status.leader.as_ref().unwrap());
     add(&mut all, &status.leases[0]);
     add(&mut all, &LeaseShape::of(&lease(), at(5)));

@@ -18,6 +18,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
+use tenure_core::observe::ACTOR_MAX_BYTES;
 
 use super::file::TokenFile;
 use super::{Permissions, SigningKey, moment};
@@ -28,8 +29,6 @@ pub const TOKENS_MAX: usize = 1_000;
 pub const TOKEN_MIN_CHARS: usize = 20;
 /// The longest token that is looked up at all.
 const TOKEN_MAX_BYTES: usize = 512;
-/// The longest name of an operator, in characters.
-const NAME_MAX_CHARS: usize = 100;
 
 /// The tokens that a dashboard knows. Make them by [`Tokens::make`], or on the command line by `tenure dashboard token`.
 pub struct Tokens {
@@ -70,7 +69,7 @@ pub enum TokensError {
     #[error("permissions are `view`, `operate` and `payloads`, with commas between")]
     Permission,
     /// A name that cannot be an operator's.
-    #[error("a name has 1 to {NAME_MAX_CHARS} characters, and no blanks, colons or control characters")]
+    #[error("a name has 1 to {ACTOR_MAX_BYTES} bytes, and no blanks, colons or control characters")]
     Name,
     /// A token in clear that is too short.
     #[error(
@@ -185,7 +184,7 @@ impl Tokens {
     }
 
     /// The key that follows from the tokens as they are now.
-    pub(super) fn key(&self) -> SigningKey {
+    pub(crate) fn key(&self) -> SigningKey {
         self.read_again();
         SigningKey::of_hashes(locked(&self.lines).iter().map(|line| line.hash))
     }
@@ -248,8 +247,7 @@ fn read_line(line: &str) -> Result<Line, Box<dyn std::error::Error>> {
 
 fn check_name(name: &str) -> Result<(), TokensError> {
     let wrong = |c: char| c.is_control() || c.is_whitespace() || matches!(c, ':' | ';' | '#');
-    let length = name.chars().count();
-    if length == 0 || length > NAME_MAX_CHARS || name.chars().any(wrong) {
+    if name.is_empty() || name.len() > ACTOR_MAX_BYTES || name.chars().any(wrong) {
         return Err(TokensError::Name);
     }
     Ok(())

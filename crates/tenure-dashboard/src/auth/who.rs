@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, HeaderName};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use subtle::ConstantTimeEq;
+use tenure_core::observe::{Actor, Via};
 
 use super::moment::seconds;
 use super::session::Session;
@@ -167,8 +168,10 @@ fn not_ended(
         let end = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(session_end);
         operator.expires_at = Some(operator.expires_at.map_or(end, |earlier| earlier.min(end)));
     }
-    // Names from the application's code go into lines of audit and into pages: they are bounded here.
-    operator.name = operator.name.chars().filter(|c| !c.is_control()).take(100).collect();
+    // A name from the application's code goes into lines of audit and into pages.
+    if Actor::new(operator.name.as_str(), Via::Dashboard).is_err() {
+        return Err(Stranger::Refused("the application gave a name that cannot be an operator's".into()));
+    }
     Ok(Known { operator, by, session_end })
 }
 

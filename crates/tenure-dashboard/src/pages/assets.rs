@@ -63,7 +63,12 @@ mod tests {
         for (name, _, content) in FILES {
             let text = std::str::from_utf8(content).unwrap();
             let elsewhere = text.replace("http://www.w3.org/2000/svg", "");
-            assert!(!elsewhere.contains("http://") && !elsewhere.contains("https://") && !elsewhere.contains("@import"), "{name}");
+            assert!(
+                !elsewhere.contains("http://")
+                    && !elsewhere.contains("https://")
+                    && !elsewhere.contains("@import"),
+                "{name}"
+            );
             assert!(!text.contains("eval(") && !text.contains("Function("), "{name}");
         }
         let script = std::str::from_utf8(FILES[1].2).unwrap();

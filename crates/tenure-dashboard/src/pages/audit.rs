@@ -19,7 +19,8 @@ use crate::view::time::{ago, clock};
 pub(crate) async fn page(allowed: Allowed<View>) -> Answer {
     let _ = allowed.desk.sampler.snapshot(allowed.desk.limits.refresh, super::SHORT).await;
     let query = &allowed.query;
-    let (actor, action, subject) = (query.text(&fields::ACTOR)?, query.text(&fields::ACTION)?, query.text(&fields::SUBJECT)?);
+    let (actor, action, subject) =
+        (query.text(&fields::ACTOR)?, query.text(&fields::ACTION)?, query.text(&fields::SUBJECT)?);
     let before = fields::before(query)?.map(|row| AuditId(row.0));
     let selection = AuditSelection {
         actor: actor.clone(),
@@ -31,14 +32,19 @@ pub(crate) async fn page(allowed: Allowed<View>) -> Answer {
     };
     let audit = Arc::clone(&allowed.desk.stores.audit);
     let found = allowed.desk.ask("the audit table", async move { audit.audit(&selection).await }).await?;
-    let given = [("actor", actor.unwrap_or_default()), ("action", action.unwrap_or_default()), ("subject", subject.unwrap_or_default())];
+    let given = [
+        ("actor", actor.unwrap_or_default()),
+        ("action", action.unwrap_or_default()),
+        ("subject", subject.unwrap_or_default()),
+    ];
     let field = |at: usize, label: &str, hint: &str| {
         let (name, value) = &given[at];
         html! { label { (label) input name=(name) value=(value) placeholder=(hint) autocomplete="off" data-search=[(at == 0).then_some("")]; } }
     };
     let pairs: Vec<(&str, &str)> = given.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let next = found.more_before.map(|id| id.0.to_string());
-    let none = if next.is_some() { "None so far: go on with the next page." } else { "There is no such line." };
+    let none =
+        if next.is_some() { "None so far: go on with the next page." } else { "There is no such line." };
     let main = html! {
         (layout::head(&html! { "Audit" }, &html! { "what operators did, the newest first" }))
         section class="card" {
@@ -59,7 +65,13 @@ pub(crate) async fn page(allowed: Allowed<View>) -> Answer {
 
 /// Lines as a table.
 pub(crate) fn lines(lines: &[AuditLine], now: StoreTime) -> Markup {
-    let columns = [Column::short("When"), Column::name("Who"), Column::name("Did what"), Column::text("To what"), Column::text("More")];
+    let columns = [
+        Column::short("When"),
+        Column::name("Who"),
+        Column::name("Did what"),
+        Column::text("To what"),
+        Column::text("More"),
+    ];
     let rows: Vec<Vec<Markup>> = lines
         .iter()
         .map(|line| {

@@ -72,7 +72,8 @@ impl<'a> Page<'a> {
 pub(crate) fn page(asked: &Asked, page: Page<'_>, main: &Markup) -> Response {
     let snapshot = asked.desk.sampler.newest();
     let known = asked.operator().is_some();
-    let live = known.then(|| format!("{}?{}", asked.link("/live"), query(&[("parts", page.part.unwrap_or("none"))])));
+    let live = known
+        .then(|| format!("{}?{}", asked.link("/live"), query(&[("parts", page.part.unwrap_or("none"))])));
     let (title, _) = beginning(page.title, 100);
     let markup = html! {
         (DOCTYPE)
@@ -117,7 +118,7 @@ pub(crate) fn respond(markup: &Markup) -> Response {
 
 fn top(asked: &Asked, snapshot: &Snapshot) -> Markup {
     html! {
-        span id="part-state" data-part="" { (state(snapshot)) }
+        span id="part-state" data-part="" { (state(asked, snapshot)) }
         div class="where" {
             @if let Some(node) = &asked.desk.this_node { span { "this node: " b { (cell(node.name.as_str())) } } }
             span { (cell(&asked.desk.stores.capabilities.store)) }
@@ -140,8 +141,8 @@ fn places(asked: &Asked, place: Place, snapshot: &Snapshot) -> Markup {
 }
 
 /// How things stand, in a word.
-pub(crate) fn state(snapshot: &Snapshot) -> Markup {
-    let verdict = sentence::of(snapshot);
+pub(crate) fn state(asked: &Asked, snapshot: &Snapshot) -> Markup {
+    let verdict = sentence::of(snapshot, &asked.desk.thresholds);
     pill(verdict.tone, verdict.word)
 }
 
@@ -235,7 +236,9 @@ pub(crate) fn now(asked: &Asked) -> StoreTime {
     let snapshot = asked.desk.sampler.newest();
     match (&snapshot.facts, snapshot.age()) {
         (Some(facts), Some(age)) => facts.pulse.now.after(age),
-        _ => StoreTime::from_micros(i64::try_from(moment::seconds(asked.desk.now())).unwrap_or_default() * 1_000_000),
+        _ => StoreTime::from_micros(
+            i64::try_from(moment::seconds(asked.desk.now())).unwrap_or_default() * 1_000_000,
+        ),
     }
 }
 

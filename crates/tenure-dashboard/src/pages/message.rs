@@ -23,11 +23,11 @@ use crate::view::chart::bar;
 use crate::view::form::{form, hidden};
 use crate::view::number;
 use crate::view::pager::href;
+use crate::view::payload;
 use crate::view::state::{self, Tone, outcome, pill};
 use crate::view::table::{Column, facts, table};
 use crate::view::text::{cell, code, cut};
 use crate::view::time::{ago, clock, distance, span};
-use crate::view::payload;
 use crate::{fields, shown};
 
 /// The last attempts that are listed.
@@ -36,7 +36,8 @@ const ATTEMPTS: usize = 200;
 const CORRELATIONS: [&str; 3] = ["correlation", "correlation-id", "correlation_id"];
 
 /// What was just done; only these words can stand in the address.
-pub(crate) const DONE: Param = Param::word("done", &["retried", "discarded", "not-dead"], "what was just done");
+pub(crate) const DONE: Param =
+    Param::word("done", &["retried", "discarded", "not-dead"], "what was just done");
 
 /// The page.
 pub(crate) async fn page(allowed: Allowed<View>) -> Answer {
@@ -88,11 +89,20 @@ pub(crate) async fn payload(allowed: Allowed<SeePayload>) -> Answer {
 fn done_notice(done: Option<&str>, details: &Details) -> Markup {
     let state = details.summary.state;
     match (done, state) {
-        (Some("retried"), State::Pending) => layout::notice(Tone::Good, "It is pending again and due at once. This page follows it."),
-        (Some("retried"), State::Dispatched) => layout::notice(Tone::Good, "It was retried, and has been delivered."),
-        (Some("retried"), State::Dead) => layout::notice(Tone::Bad, "It was retried, and has died again: see the last attempt."),
+        (Some("retried"), State::Pending) => {
+            layout::notice(Tone::Good, "It is pending again and due at once. This page follows it.")
+        }
+        (Some("retried"), State::Dispatched) => {
+            layout::notice(Tone::Good, "It was retried, and has been delivered.")
+        }
+        (Some("retried"), State::Dead) => {
+            layout::notice(Tone::Bad, "It was retried, and has died again: see the last attempt.")
+        }
         (Some("discarded"), _) => layout::notice(Tone::Good, "It is discarded and will not be sent."),
-        (Some("not-dead"), _) => layout::notice(Tone::Warn, "Nothing was changed: it was not dead any more. Below is who was first."),
+        (Some("not-dead"), _) => layout::notice(
+            Tone::Warn,
+            "Nothing was changed: it was not dead any more. Below is who was first.",
+        ),
         _ => html! {},
     }
 }
@@ -228,7 +238,8 @@ fn started(attempt: &Attempt) -> StoreTime {
 
 /// What operators did with it.
 async fn deeds(asked: &Asked, id: &str) -> Result<Vec<AuditLine>, Trouble> {
-    let selection = AuditSelection { subject: Some(id.to_owned()), limit: 10, steps: 2_000, ..AuditSelection::default() };
+    let selection =
+        AuditSelection { subject: Some(id.to_owned()), limit: 10, steps: 2_000, ..AuditSelection::default() };
     let audit = Arc::clone(&asked.desk.stores.audit);
     let page = asked.desk.ask("the audit table", async move { audit.audit(&selection).await }).await?;
     Ok(page.lines)

@@ -23,7 +23,12 @@ use crate::view::time::{ago, clock, distance};
 pub(crate) async fn page(allowed: Allowed<View>) -> Answer {
     let snapshot = allowed.desk.sampler.snapshot(allowed.desk.limits.refresh, super::SHORT).await;
     let filter = fields::filter(&allowed.query, allowed.desk.now())?;
-    let selection = Selection { filter, before: fields::before(&allowed.query)?, limit: allowed.desk.limits.page, steps: 0 };
+    let selection = Selection {
+        filter,
+        before: fields::before(&allowed.query)?,
+        limit: allowed.desk.limits.page,
+        steps: 0,
+    };
     let outbox = Arc::clone(&allowed.desk.stores.outbox);
     let found = allowed.desk.ask("a search", async move { outbox.list(&selection).await }).await;
     let problem = found.as_ref().err().cloned();
@@ -38,6 +43,7 @@ pub(crate) async fn page(allowed: Allowed<View>) -> Answer {
                 Err(trouble) => { (layout::missing(&allowed, trouble)) }
             }
         }
+        (overview::day(&snapshot.series))
     };
     let mut response = layout::page(&allowed, Page::new(Place::Outbox, "Outbox").live("numbers"), &main);
     if let Some(trouble) = problem {
@@ -58,19 +64,37 @@ pub(crate) fn numbers(asked: &Asked, snapshot: &Snapshot) -> Markup {
 
 /// What was asked for, to fill the form and the addresses of further pages.
 fn asked_for(asked: &Asked) -> Result<Vec<(&'static str, String)>, Problem> {
-    let params = [fields::STATE, fields::TOPIC, fields::SOURCE, fields::TYPE, fields::ID, fields::FROM, fields::UNTIL, fields::CAUSE];
-    params.iter().map(|param| Ok((param.name, asked.query.raw(param.name)?.unwrap_or_default().to_owned()))).collect()
+    let params = [
+        fields::STATE,
+        fields::TOPIC,
+        fields::SOURCE,
+        fields::TYPE,
+        fields::ID,
+        fields::FROM,
+        fields::UNTIL,
+        fields::CAUSE,
+    ];
+    params
+        .iter()
+        .map(|param| Ok((param.name, asked.query.raw(param.name)?.unwrap_or_default().to_owned())))
+        .collect()
 }
 
 fn search(asked: &Asked) -> Result<Markup, Problem> {
     let given = asked_for(asked)?;
-    let value = |name: &str| given.iter().find(|(its, _)| *its == name).map(|(_, value)| value.as_str()).unwrap_or_default();
+    let value = |name: &str| {
+        given.iter().find(|(its, _)| *its == name).map(|(_, value)| value.as_str()).unwrap_or_default()
+    };
     let field = |name: &str, label: &str, hint: &str| {
         html! { label { (label) input name=(name) value=(value(name)) placeholder=(hint) autocomplete="off" data-search=[(name == "id").then_some("")]; } }
     };
     let state = value("state");
     let tab = |its: &str| {
-        let mut all: Vec<(&str, &str)> = given.iter().filter(|(name, _)| *name != "state").map(|(name, value)| (*name, value.as_str())).collect();
+        let mut all: Vec<(&str, &str)> = given
+            .iter()
+            .filter(|(name, _)| *name != "state")
+            .map(|(name, value)| (*name, value.as_str()))
+            .collect();
         all.push(("state", its));
         href(asked, "/outbox", &all)
     };

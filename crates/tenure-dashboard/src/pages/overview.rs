@@ -28,14 +28,15 @@ const READER_STILL: Duration = Duration::from_secs(60);
 
 /// The page.
 pub(crate) async fn page(allowed: Allowed<View>) -> Answer {
-    let snapshot = allowed.desk.sampler.snapshot(allowed.desk.limits.refresh, allowed.desk.limits.patience).await;
+    let snapshot =
+        allowed.desk.sampler.snapshot(allowed.desk.limits.refresh, allowed.desk.limits.patience).await;
     let main = html! { div id="part-overview" data-part="" { (part(&allowed, &snapshot)) } };
     Ok(layout::page(&allowed, Page::new(Place::Overview, "Overview").live("overview").reloading(10), &main))
 }
 
 /// What is kept fresh.
 pub(crate) fn part(asked: &Asked, snapshot: &Snapshot) -> Markup {
-    let verdict = sentence::of(snapshot);
+    let verdict = sentence::of(snapshot, &asked.desk.thresholds);
     let now = layout::now(asked);
     html! {
         section class={ "sentence " (verdict.tone.class()) } aria-label="How things stand" {
@@ -59,7 +60,10 @@ pub(crate) fn tiles(asked: &Asked, facts: &Facts) -> Markup {
     let pulse = &facts.pulse;
     let rates = &facts.rates;
     let about = if rates.is_derived { "about " } else { "" };
-    let lag = pulse.lag.map_or_else(|| "none".to_owned(), |lag| format!("{}{}", if pulse.lag_is_least { "≥ " } else { "" }, span(lag)));
+    let lag = pulse.lag.map_or_else(
+        || "none".to_owned(),
+        |lag| format!("{}{}", if pulse.lag_is_least { "≥ " } else { "" }, span(lag)),
+    );
     let link = |state: &str| href(asked, "/outbox", &[("state", state)]);
     html! {
         div class="tiles" {
@@ -73,7 +77,7 @@ pub(crate) fn tiles(asked: &Asked, facts: &Facts) -> Markup {
                 div class="number" { (number::count(pulse.pending)) }
                 div class="also" { (number::count(pulse.retrying)) " failed before" }
             }
-            div class={ "tile" @if pulse.lag.is_some_and(|lag| lag >= Duration::from_secs(60)) { " bad" } } {
+            div class={ "tile" @if pulse.lag.is_some_and(|lag| lag >= asked.desk.thresholds.lag_degraded) { " bad" } } {
                 div class="what" { "oldest waits" }
                 div class="number" { (lag) }
                 div class="also" { "among those that could go" }
@@ -92,10 +96,15 @@ fn office(asked: &Asked, facts: &Facts, now: StoreTime) -> Markup {
     let here = asked.desk.this_node.as_ref();
     let mine = |name: &str| html! { @if here.is_some_and(|node| node.name.as_str() == name) { " " span class="tag" { "this node" } } };
     let uses_cluster = facts.look.leader.is_some() || !facts.look.nodes.is_empty();
-    let offices: Vec<_> = facts.leases.iter().filter(|lease| is_relay_lease(lease) && lease.is_held(facts.leases_at)).collect();
+    let offices: Vec<_> =
+        facts.leases.iter().filter(|lease| is_relay_lease(lease) && lease.is_held(facts.leases_at)).collect();
     let relays = relays(facts);
     let standing_by = relays.iter().filter(|row| row.report.state == "standing by").count();
-    let free: Vec<_> = relays.iter().filter(|row| row.report.state == "at work" || row.report.state.starts_with("on ")).take(TOLD).collect();
+    let free: Vec<_> = relays
+        .iter()
+        .filter(|row| row.report.state == "at work" || row.report.state.starts_with("on "))
+        .take(TOLD)
+        .collect();
     let alive = facts.look.nodes.iter().filter(|standing| standing.is_alive(facts.look.now)).count();
     html! {
         section class="card" {
@@ -149,7 +158,12 @@ fn stuck(asked: &Asked, facts: &Facts, now: StoreTime) -> Markup {
             b { (number::of(grave.messages, "dead message", "dead messages")) } ", the last " (ago(grave.newest.finished_at.unwrap_or(grave.newest.created_at), now))
             span class="why" { (cut(grave.newest.last_error.as_deref().unwrap_or("no reason was written down"), 160)) }
         };
-        rows.push((Tone::Bad, what, href(asked, "/dead/cause", &[("cause", &grave.cause.to_string())]), "Look and mend"));
+        rows.push((
+            Tone::Bad,
+            what,
+            href(asked, "/dead/cause", &[("cause", &grave.cause.to_string())]),
+            "Look and mend",
+        ));
     }
     if slow.graves.len() > TOLD || slow.more_causes {
         rows.push((Tone::Bad, html! { "There are more causes." }, asked.link("/dead"), "All causes"));
@@ -164,17 +178,29 @@ fn stuck(asked: &Asked, facts: &Facts, now: StoreTime) -> Markup {
     }
     for progress in slow.subscriptions.iter().filter(behind).take(TOLD) {
         let what = html! { "Subscription " b { (cell(progress.name.as_str())) } " is at most " (number::grouped((slow.head.0 - progress.position.0).unsigned_abs())) " events behind and moved " (ago(progress.moved_at, now)) };
-        rows.push((Tone::Warn, what, href(asked, "/subscription", &[("name", progress.name.as_str())]), "Look"));
+        rows.push((
+            Tone::Warn,
+            what,
+            href(asked, "/subscription", &[("name", progress.name.as_str())]),
+            "Look",
+        ));
     }
     for progress in slow.subscriptions.iter().filter(|progress| progress.parked.number > 0).take(TOLD) {
         let what = html! { "Subscription " b { (cell(progress.name.as_str())) } " has put " (number::of(progress.parked, "event", "events")) " aside" };
-        rows.push((Tone::Warn, what, href(asked, "/subscription", &[("name", progress.name.as_str())]), "Look"));
+        rows.push((
+            Tone::Warn,
+            what,
+            href(asked, "/subscription", &[("name", progress.name.as_str())]),
+            "Look",
+        ));
     }
     for daemon in slow.nowhere.iter().take(TOLD) {
         let what = html! { "Daemon " b { (cell(daemon.name().as_str())) } " runs nowhere" span class="why" { (cut(&reason(daemon, &facts.look), 160)) } };
         rows.push((Tone::Warn, what, href(asked, "/daemons", &[("prefix", daemon.name().as_str())]), "Look"));
     }
-    for (row, trouble) in facts.runners.rows.iter().filter_map(|row| Some((row, row.report.trouble.as_deref()?))).take(TOLD) {
+    for (row, trouble) in
+        facts.runners.rows.iter().filter_map(|row| Some((row, row.report.trouble.as_deref()?))).take(TOLD)
+    {
         let what = html! { (row.report.kind) " " b { (cell(&row.report.name)) } " on " (cell(row.node.name.as_str())) " is in trouble" span class="why" { (cut(trouble, 160)) } };
         rows.push((Tone::Warn, what, asked.link("/cluster"), "Look"));
     }
@@ -182,7 +208,11 @@ fn stuck(asked: &Asked, facts: &Facts, now: StoreTime) -> Markup {
     let cells: Vec<Vec<Markup>> = rows
         .iter()
         .map(|(tone, what, link, word)| {
-            vec![pill(*tone, if *tone == Tone::Bad { "stuck" } else { "look" }), what.clone(), html! { a href=(link) { (word) } }]
+            vec![
+                pill(*tone, if *tone == Tone::Bad { "stuck" } else { "look" }),
+                what.clone(),
+                html! { a href=(link) { (word) } },
+            ]
         })
         .collect();
     html! {
@@ -196,16 +226,39 @@ fn stuck(asked: &Asked, facts: &Facts, now: StoreTime) -> Markup {
 
 /// What went through, and how long the oldest waited.
 pub(crate) fn charts(series: &Series, facts: &Facts) -> Markup {
-    let mut through = vec![Line { name: "out", class: "line-1", values: series.fine(|sample| sample.delivered) }];
+    let mut through =
+        vec![Line { name: "out", class: "line-1", values: series.fine(|sample| sample.delivered) }];
     through.push(Line { name: "in", class: "line-2", values: series.fine(|sample| sample.enqueued) });
     if facts.rates.failed.is_some() {
         through.push(Line { name: "failed", class: "line-3", values: series.fine(|sample| sample.failed) });
     }
     let lag = [Line { name: "oldest", class: "line-1", values: series.fine(|sample| sample.lag) }];
-    let seconds = |value: f64| if value <= 0.0 { "0 s".to_owned() } else { span(Duration::try_from_secs_f64(value).unwrap_or_default()) };
+    let seconds = |value: f64| {
+        if value <= 0.0 {
+            "0 s".to_owned()
+        } else {
+            span(Duration::try_from_secs_f64(value).unwrap_or_default())
+        }
+    };
     html! {
         section class="card" { h2 { "Messages in a second" } (chart("messages in a second", "10 min ago", &through, rate)) }
         section class="card" { h2 { "How long the oldest waits" } (chart("how long the oldest waits", "10 min ago", &lag, seconds)) }
+    }
+}
+
+/// What waited and what was dead, over a day: or since this process began to look.
+pub(crate) fn day(series: &Series) -> Markup {
+    let lines = [
+        Line { name: "waiting", class: "line-1", values: series.coarse(|sample| sample.pending) },
+        Line { name: "dead", class: "line-3", values: series.coarse(|sample| sample.dead) },
+    ];
+    let label = |value: f64| number::grouped(value.round() as u64);
+    html! {
+        section class="card" {
+            h2 { "Waiting and dead" }
+            (chart("waiting and dead", "24 h ago", &lines, label))
+            p class="soft" { "Since this process began to be looked at. Longer memory is that of the metrics." }
+        }
     }
 }
 
@@ -221,7 +274,13 @@ fn changes(asked: &Asked, changes: &[Change], now: StoreTime) -> Markup {
 
 /// Changes of holder as a table.
 pub(crate) fn history(asked: &Asked, changes: &[Change], now: StoreTime, limit: usize) -> Markup {
-    let columns = [Column::short("When"), Column::name("Lease"), Column::number("Term"), Column::short("What"), Column::text("Node")];
+    let columns = [
+        Column::short("When"),
+        Column::name("Lease"),
+        Column::number("Term"),
+        Column::short("What"),
+        Column::text("Node"),
+    ];
     let rows: Vec<Vec<Markup>> = changes.iter().take(limit).map(|change| {
         let tone = match change.cause.as_str() {
             "acquired" => Tone::Good,

@@ -27,7 +27,7 @@ pub(crate) struct Verdict {
 }
 
 /// How things stand.
-pub(crate) fn of(snapshot: &Snapshot) -> Verdict {
+pub(crate) fn of(snapshot: &Snapshot, thresholds: &HealthThresholds) -> Verdict {
     let unknown = |sentence: &str, reasons: Vec<String>| Verdict {
         tone: Tone::Warn,
         word: "unknown",
@@ -41,24 +41,30 @@ pub(crate) fn of(snapshot: &Snapshot) -> Verdict {
             sentence: "The database gives no answer: whether messages flow is not known".to_owned(),
             reasons: vec![why.chars().take(300).collect()],
         },
-        (Some(facts), None, Some(age)) if age <= OLD => judge(facts),
-        (Some(_), None, _) => unknown("What is known is old: the database has not answered for a while", vec![]),
+        (Some(facts), None, Some(age)) if age <= OLD => judge(facts, thresholds),
+        (Some(_), None, _) => {
+            unknown("What is known is old: the database has not answered for a while", vec![])
+        }
         (None, None, _) => unknown("Nothing is known yet: the database has not answered so far", vec![]),
     }
 }
 
-fn judge(facts: &Facts) -> Verdict {
+fn judge(facts: &Facts, thresholds: &HealthThresholds) -> Verdict {
     let pulse = &facts.pulse;
-    let mut health = Health::of(&stats(pulse), &HealthThresholds::default());
+    let mut health = Health::of(&stats(pulse), thresholds);
     cluster(facts, &mut health);
     let tone = Tone::of(health.level);
-    Verdict { tone, word: level(health.level), sentence: sentence(facts), reasons: reasons(facts, health) }
+    Verdict {
+        tone,
+        word: level(health.level),
+        sentence: sentence(facts, thresholds),
+        reasons: reasons(facts, health),
+    }
 }
 
 /// The sentence: what moves, what waits, and what is wrong first of all.
-fn sentence(facts: &Facts) -> String {
+fn sentence(facts: &Facts, thresholds: &HealthThresholds) -> String {
     let Facts { pulse, rates, .. } = facts;
-    let thresholds = HealthThresholds::default();
     let out = rates.delivered.unwrap_or_default();
     let about = if rates.is_derived { "about " } else { "" };
     let lag = pulse.lag.unwrap_or_default();
@@ -146,7 +152,11 @@ fn cluster(facts: &Facts, health: &mut Health) {
     let nowhere = facts.slow.nowhere.len();
     if nowhere > 0 {
         let level = if alive { Level::Degraded } else { Level::Unhealthy };
-        let which = if nowhere == 1 { "1 daemon runs".to_owned() } else { format!("{} daemons run", grouped(nowhere as u64)) };
+        let which = if nowhere == 1 {
+            "1 daemon runs".to_owned()
+        } else {
+            format!("{} daemons run", grouped(nowhere as u64))
+        };
         worse(health, level, format!("{which} nowhere"));
     }
     if facts.runners.rows.iter().any(|row| row.report.trouble.is_some()) {
@@ -216,11 +226,20 @@ mod tests {
             changes: vec![],
             slow: Arc::new(slow),
         };
-        Snapshot { number: 1, facts: Some(Arc::new(facts)), taken: Some(Instant::now()), ..Snapshot::default() }
+        Snapshot {
+            number: 1,
+            facts: Some(Arc::new(facts)),
+            taken: Some(Instant::now()),
+            ..Snapshot::default()
+        }
+    }
+
+    fn told_of(snapshot: &Snapshot) -> Verdict {
+        of(snapshot, &HealthThresholds::default())
     }
 
     fn told(pending: u64, dead: u64, lag: Option<u64>, out: f64) -> (Tone, String) {
-        let verdict = of(&snapshot(pending, dead, lag, out));
+        let verdict = of(&snapshot(pending, dead, lag, out), &HealthThresholds::default());
         (verdict.tone, verdict.sentence)
     }
 
@@ -251,12 +270,15 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_is_not_known_is_never_told_as_well() {
-        assert_eq!(of(&Snapshot::default()).word, "unknown");
+        assert_eq!(told_of(&Snapshot::default()).word, "unknown");
         let snapshot = snapshot(0, 0, None, 1.0);
-        assert_eq!(of(&snapshot).word, "healthy");
+        assert_eq!(told_of(&snapshot).word, "healthy");
         tokio::time::advance(Duration::from_secs(31)).await;
-        assert_eq!(of(&snapshot).word, "unknown");
-        let away = Snapshot { away: Some((std::time::SystemTime::UNIX_EPOCH, "cannot be reached".into())), ..snapshot };
-        assert_eq!((of(&away).word, of(&away).tone), ("away", Tone::Bad));
+        assert_eq!(told_of(&snapshot).word, "unknown");
+        let away = Snapshot {
+            away: Some((std::time::SystemTime::UNIX_EPOCH, "cannot be reached".into())),
+            ..snapshot
+        };
+        assert_eq!((told_of(&away).word, told_of(&away).tone), ("away", Tone::Bad));
     }
 }

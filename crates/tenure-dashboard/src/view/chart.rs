@@ -24,7 +24,9 @@ pub(crate) fn chart(what: &str, begin: &str, lines: &[Line<'_>], label: impl Fn(
     let top = nice(known().fold(0.0, f64::max));
     let y = |value: f64| TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - (value / top).clamp(0.0, 1.0));
     let marks = [0.0, top / 2.0, top];
-    let last = |line: &Line<'_>| line.values.iter().rev().flatten().next().map_or("unknown".into(), |value| label(*value));
+    let last = |line: &Line<'_>| {
+        line.values.iter().rev().flatten().next().map_or("unknown".into(), |value| label(*value))
+    };
     let told: Vec<String> = lines.iter().map(|line| format!("{} now {}", line.name, last(line))).collect();
     html! {
         svg class="chart" viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label={ (what) ": " (told.join(", ")) } {
@@ -112,7 +114,9 @@ mod tests {
 
     #[test]
     fn the_scale_is_round_and_above_all() {
-        for (number, top) in [(0.0, 1.0), (0.3, 0.4), (1.0, 1.0), (3.0, 4.0), (17.0, 20.0), (9_999.0, 10_000.0)] {
+        for (number, top) in
+            [(0.0, 1.0), (0.3, 0.4), (1.0, 1.0), (3.0, 4.0), (17.0, 20.0), (9_999.0, 10_000.0)]
+        {
             assert!((nice(number) - top).abs() < top / 1e6, "{number}: {}", nice(number));
         }
         assert!((nice(f64::NAN) - 1.0).abs() < 1e-9);
@@ -120,7 +124,8 @@ mod tests {
 
     #[test]
     fn a_drawing_has_no_style_of_its_own_and_says_what_it_shows() {
-        let lines = [Line { name: "out", class: "line-1", values: vec![Some(1.0), None, Some(f64::INFINITY)] }];
+        let lines =
+            [Line { name: "out", class: "line-1", values: vec![Some(1.0), None, Some(f64::INFINITY)] }];
         let text = chart("rate", "10 min ago", &lines, |value| format!("{value:.0}/s")).into_string();
         assert!(!text.contains("style") && text.contains("aria-label=\"rate: out now"), "{text}");
         assert!(!bar("good", f64::NAN, f64::NAN, "x").into_string().contains("NaN"));

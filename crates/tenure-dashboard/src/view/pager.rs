@@ -19,10 +19,17 @@ pub(crate) fn query(parameters: &[(&str, &str)]) -> String {
 
 /// The way to the next page, and to the first one from any other. Pages go one way only: that costs the same however many
 /// there are.
-pub(crate) fn pager(asked: &Asked, path: &str, parameters: &[(&str, &str)], cursor: &str, next: Option<&str>) -> Markup {
+pub(crate) fn pager(
+    asked: &Asked,
+    path: &str,
+    parameters: &[(&str, &str)],
+    cursor: &str,
+    next: Option<&str>,
+) -> Markup {
     let is_first = !asked.query.has(cursor);
     let of = |value: &str| {
-        let mut all: Vec<(&str, &str)> = parameters.iter().copied().filter(|(name, _)| *name != cursor).collect();
+        let mut all: Vec<(&str, &str)> =
+            parameters.iter().copied().filter(|(name, _)| *name != cursor).collect();
         all.push((cursor, value));
         href(asked, path, &all)
     };
@@ -43,6 +50,9 @@ mod tests {
 
     #[test]
     fn parameters_cannot_leave_their_place() {
-        assert_eq!(query(&[("a", "b&c=d"), ("e", ""), ("f", "\"><x> /é\r\n")]), "a=b%26c%3Dd&f=%22%3E%3Cx%3E+%2F%C3%A9%0D%0A");
+        assert_eq!(
+            query(&[("a", "b&c=d"), ("e", ""), ("f", "\"><x> /é\r\n")]),
+            "a=b%26c%3Dd&f=%22%3E%3Cx%3E+%2F%C3%A9%0D%0A"
+        );
     }
 }

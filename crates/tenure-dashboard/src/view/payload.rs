@@ -63,7 +63,11 @@ mod tests {
         assert_eq!(written(b"plain", true, true), "plain");
         assert_eq!(written(&"éé".as_bytes()[..3], true, false), "é");
         assert_eq!(written(&[0xff, 0x00], false, true), "ff00");
-        assert_eq!(written(&[b'['; 60_000], true, true).len(), 60_000, "too deep to be read is shown as it is");
+        assert_eq!(
+            written(&[b'['; 60_000], true, true).len(),
+            60_000,
+            "too deep to be read is shown as it is"
+        );
     }
 
     #[test]

@@ -78,6 +78,9 @@ mod tests {
         let text = table("things", &columns, &[vec![html! { "<a>" }, html! { "7" }]], "none").into_string();
         assert!(text.contains("<td class=\"number\" data-label=\"Count\"><div class=\"cell\">7"), "{text}");
         assert!(text.contains("&lt;a&gt;") && text.contains("scope=\"col\""));
-        assert_eq!(table("things", &columns, &[], "There is none.").into_string(), "<p class=\"none\">There is none.</p>");
+        assert_eq!(
+            table("things", &columns, &[], "There is none.").into_string(),
+            "<p class=\"none\">There is none.</p>"
+        );
     }
 }

@@ -92,7 +92,10 @@ mod tests {
     fn a_moment_says_how_long_ago_and_exactly_when() {
         let at = StoreTime::from_micros(1_763_250_000_000_000);
         let text = ago(at, at.after(Duration::from_secs(125))).into_string();
-        assert!(text.contains(">2 min 5 s ago<") && text.contains("datetime=\"2025-11-15T23:40:00.000Z\""), "{text}");
+        assert!(
+            text.contains(">2 min 5 s ago<") && text.contains("datetime=\"2025-11-15T23:40:00.000Z\""),
+            "{text}"
+        );
         assert!(ago(at, at).into_string().contains("just now"));
         let later = distance(at.after(Duration::from_secs(90)), at).into_string();
         assert!(later.contains("in 1 min 30 s"), "{later}");

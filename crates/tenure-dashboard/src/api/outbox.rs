@@ -1,0 +1,107 @@
+//! Messages.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use serde_json::json;
+use tenure_core::outbox::{GRAVES_MAX, PULSE_MAX, Selection, State};
+use tenure_core::show::{CauseShape, ChangedShape, DryRunShape, MessageDetails, MessageShape, PulseShape};
+
+use super::{envelope, list, told};
+use crate::act::{self, Change};
+use crate::asked::{Allowed, Operate, View};
+use crate::fields::{self, CAUSE, CAUSE_AFTER, FROM, ID, SOURCE, STATE, TOPIC, TYPE, UNTIL};
+use crate::limits::{API_PAYLOAD_MAX_BYTES, CHANGE_MAX};
+use crate::params::Param;
+use crate::problem::Problem;
+use crate::routes::{Answer, Shown};
+use crate::{jobs, shown};
+
+/// Each cause is counted so far.
+const CAUSE_COUNT_MAX: u32 = 1_000;
+
+const ALL: Param = Param::yes("all", "all dead messages are meant, where no filter is given");
+const AT_MOST: Param = Param::number(
+    "limit",
+    1,
+    jobs::LIMIT_MAX as u64,
+    "how many messages at most; 500 unless told. More than 500 is a job",
+);
+const RATE: Param = Param::number("rate", 1, 1_000, "a job, with so many messages a second");
+const DRY_RUN: Param = Param::yes("dry_run", "only tell how many messages would be changed");
+
+/// The parameters of a change.
+pub(super) const CHANGE: &[Param] =
+    &[STATE, TOPIC, SOURCE, TYPE, ID, FROM, UNTIL, CAUSE, ALL, AT_MOST, RATE, DRY_RUN];
+/// What a change answers.
+pub(super) const CHANGED: Shown = Shown::AnyOf(&["Changed", "DryRun", "Job"]);
+
+pub(super) async fn stats(allowed: Allowed<View>) -> Answer {
+    let outbox = Arc::clone(&allowed.desk.stores.outbox);
+    let pulse = allowed.desk.ask("numbers", async move { outbox.pulse(PULSE_MAX).await }).await?;
+    told(&PulseShape::from(&pulse))
+}
+
+pub(super) async fn messages(allowed: Allowed<View>) -> Answer {
+    let filter = fields::filter(&allowed.query, allowed.desk.now())?;
+    if filter.cause.is_some() && filter.state != Some(State::Dead) {
+        return Err(Problem::invalid("cause", "goes together with `state=dead` only"));
+    }
+    let limit = fields::limit(&allowed.query, allowed.desk.limits.page)?;
+    let selection = Selection { filter, before: fields::before(&allowed.query)?, limit, steps: 0 };
+    let outbox = Arc::clone(&allowed.desk.stores.outbox);
+    let found = allowed.desk.ask("messages", async move { outbox.list(&selection).await }).await?;
+    let items: Vec<_> = found.messages.iter().map(MessageShape::from).collect();
+    let mut value = envelope(items, found.more_before.map(|row| row.0));
+    value["looked_back_to"] = found.looked_back_to.map(|at| at.to_string()).into();
+    told(&value)
+}
+
+pub(super) async fn message(allowed: Allowed<View>) -> Answer {
+    let id = allowed.query.need(&ID)?;
+    let seeing = allowed.seeing();
+    let details = shown::message(&allowed, seeing, &id, API_PAYLOAD_MAX_BYTES).await?;
+    let details = details.ok_or_else(|| Problem::NotFound("there is no such message".into()))?;
+    let shape = MessageDetails::of(&details, shown::bound(&allowed.desk, API_PAYLOAD_MAX_BYTES));
+    match seeing {
+        Some(_) => told(&shape),
+        None => told(&shape.hidden()),
+    }
+}
+
+pub(super) async fn causes(allowed: Allowed<View>) -> Answer {
+    let after = fields::cause(&allowed.query, &CAUSE_AFTER)?;
+    let limit = fields::limit(&allowed.query, 50)?.min(GRAVES_MAX);
+    let outbox = Arc::clone(&allowed.desk.stores.outbox);
+    let call = async move { outbox.graves(after, limit, CAUSE_COUNT_MAX).await };
+    let found = allowed.desk.ask("causes", call).await?;
+    list(found.graves.iter().map(CauseShape::from).collect(), found.more_after)
+}
+
+pub(super) async fn retry(allowed: Allowed<Operate>) -> Answer {
+    change(allowed, Change::Retry).await
+}
+
+pub(super) async fn discard(allowed: Allowed<Operate>) -> Answer {
+    change(allowed, Change::Discard).await
+}
+
+async fn change(allowed: Allowed<Operate>, change: Change) -> Answer {
+    let body = &allowed.body;
+    let filter = fields::dead(body, allowed.desk.now(), body.yes(&ALL)?)?;
+    let limit = body.number(&AT_MOST)?.and_then(|limit| u32::try_from(limit).ok()).unwrap_or(CHANGE_MAX);
+    let rate = body.number(&RATE)?.and_then(|rate| u32::try_from(rate).ok());
+    if body.yes(&DRY_RUN)? {
+        let count = act::count(&allowed, filter, limit).await?;
+        let or_more = count.or_more && count.number < limit.into();
+        return told(&DryRunShape { dry_run: true, or_more, would_change: count.number });
+    }
+    if limit > CHANGE_MAX || rate.is_some() {
+        let job = super::jobs::start(&allowed, change, filter, limit, rate).await?;
+        let mut response = told(&json!(job))?;
+        *response.status_mut() = StatusCode::ACCEPTED;
+        return Ok(response);
+    }
+    let ids = act::change(&allowed, change, filter, limit).await?;
+    told(&ChangedShape { by: allowed.actor(), changed: ids.len(), ids })
+}
