@@ -32,9 +32,9 @@ const LIMIT: Param = Param::number("limit", 1, LIMIT_MAX as u64, "how many messa
 const PER_SECOND: Param = Param::number("rate", 1, RATE_MAX, "how many messages a second");
 const FORCE: Param = Param::yes("force", "the lease is free at once");
 const SURE: Param = Param::yes("sure", "whoever asks knows what force does");
-const AGAIN: Param = Param::text("again", 500, "the name once more");
+const NAMED: Param = Param::text("sure", 500, "the name once more");
 const POSITION: Param = Param::number("position", 0, i64::MAX as u64, "where to go on from");
-const STEER: Param = Param::word("steer", &["pause", "resume", "move", "unpin"], "what is to become of it");
+const STEER: Param = Param::word("action", &["pause", "resume", "move", "unpin"], "what is to become of it");
 const TO: Param = Param::text("to", 200, "the node to move it to");
 
 /// The fields of the forms, by their routes.
@@ -56,7 +56,7 @@ pub(crate) const GROUP: &[Param] = &[
 pub(crate) const JOB: &[Param] = &[job::ID];
 pub(crate) const LEASE: &[Param] = &[fields::NAME, FORCE, SURE];
 pub(crate) const DAEMON: &[Param] = &[fields::NAME, STEER, TO];
-pub(crate) const REWIND: &[Param] = &[fields::SUBSCRIPTION, POSITION, AGAIN];
+pub(crate) const REWIND: &[Param] = &[fields::SUBSCRIPTION, POSITION, NAMED];
 
 /// Retries one message.
 pub(crate) async fn retry(allowed: Allowed<Operate>) -> Answer {
@@ -154,7 +154,7 @@ pub(crate) async fn daemon(allowed: Allowed<Operate>) -> Answer {
                 to: NodeName::new(to).map_err(|error| Problem::invalid("to", error.to_string()))?,
             }
         }
-        _ => return Err(Problem::invalid("steer", "is missing")),
+        _ => return Err(Problem::invalid("action", "is missing")),
     };
     act::steer(&allowed, daemon, steering).await?;
     Ok(redirect(&href(&allowed, "/daemons", &[("prefix", &name), ("done", "steered")])))
@@ -165,8 +165,8 @@ pub(crate) async fn rewind(allowed: Allowed<Operate>) -> Answer {
     let name = allowed.body.need(&fields::SUBSCRIPTION)?;
     let missing = || Problem::invalid("position", "is missing");
     let to = allowed.body.number(&POSITION)?.ok_or_else(missing)?;
-    if allowed.body.text(&AGAIN)?.as_deref() != Some(name.as_str()) {
-        return Err(Problem::invalid("again", "is not the name of the subscription: nothing was changed"));
+    if allowed.body.text(&NAMED)?.as_deref() != Some(name.as_str()) {
+        return Err(Problem::invalid("sure", "is not the name of the subscription: nothing was changed"));
     }
     let subscription = SubscriptionName::new(name.as_str())
         .map_err(|error| Problem::invalid("subscription", error.to_string()))?;

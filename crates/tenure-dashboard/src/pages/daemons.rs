@@ -119,7 +119,7 @@ fn steer(asked: &Asked, daemon: &Daemon, look: &ClusterLook) -> Markup {
             asked,
             "/act/daemon",
             None,
-            &html! { (name) (hidden("steer", word)) button class="quiet" { (label) } },
+            &html! { (name) (hidden("action", word)) button class="quiet" { (label) } },
         )
     };
     html! {
@@ -130,7 +130,7 @@ fn steer(asked: &Asked, daemon: &Daemon, look: &ClusterLook) -> Markup {
         details {
             summary { "Move" }
             (form(asked, "/act/daemon", None, &html! {
-                (name) (hidden("steer", "move"))
+                (name) (hidden("action", "move"))
                 select name="to" aria-label="to which node" { @for standing in look.nodes.iter().filter(|standing| standing.takes_daemons(look.now)).take(CHOICES) { option value=(standing.member.node.name.as_str()) { (cell(standing.member.node.name.as_str())) } } }
                 button class="quiet" { "Move" }
             }))

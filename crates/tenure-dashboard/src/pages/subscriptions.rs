@@ -176,7 +176,7 @@ fn rewind(asked: &Asked, name: &str) -> Markup {
                 (form(asked, "/act/rewind", Some("Move the subscription?"), &html! {
                     (hidden("subscription", name))
                     label { "Go on after position" input type="number" name="position" min="0" required; }
-                    label { "Its name again" input name="again" autocomplete="off" required; }
+                    label { "Its name again" input name="sure" autocomplete="off" required; }
                     button class="danger" { "Move" }
                 }))
             }
