@@ -7,7 +7,7 @@ use std::time::Duration;
 use sqlx::{AssertSqlSafe, Row as _};
 use tenure_core::StoreError;
 use tenure_core::contract::{
-    LeaseAdmin as _, LeaseStore as _, Migrated, OutboxAdmin as _, RunnerStore as _, Schema as _, Stories as _,
+    LeaseAdmin as _, LeaseStore as _, Migrated, RunnerStore as _, Schema as _, Stories as _,
 };
 use tenure_core::event::Position;
 use tenure_core::lease::LeaseName;
@@ -132,7 +132,7 @@ async fn s39_version_7_keeps_what_is_there_and_is_taken_up_again(server: Server)
         let from = if noted { newest() } else { 6 };
         assert_eq!(store.migrate().await.unwrap(), Migrated { from, to: newest() }, "after {done}");
         store.verify_schema().await.unwrap();
-        let graves = store.graves(None, 10, 10).await.unwrap().graves;
+        let graves = tenure_core::contract::OutboxAdmin::graves(&store, None, 10, 10).await.unwrap().graves;
         let found: Vec<_> = graves.iter().map(|grave| (grave.cause, grave.messages.number)).collect();
         assert_eq!(found, [(CauseId::UNKNOWN, 1)], "after {done}");
         assert_eq!(store.story("c", Position(0), 10).await.unwrap().events.len(), 1, "after {done}");
