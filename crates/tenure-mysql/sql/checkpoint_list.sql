@@ -3,7 +3,8 @@
 SELECT c.name, c.position, TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', c.moved_at) AS moved_us,
        CASE
            WHEN (
-               SELECT p.position FROM {parked} AS p WHERE p.subscription = c.name ORDER BY p.position LIMIT 1 OFFSET $3
+               SELECT p.position FROM {parked} AS p FORCE INDEX (PRIMARY)
+               WHERE p.subscription = c.name ORDER BY p.subscription, p.position LIMIT 1 OFFSET $3
            ) IS NULL
            THEN (SELECT COUNT(*) FROM {parked} AS p WHERE p.subscription = c.name)
            ELSE $3 + 1

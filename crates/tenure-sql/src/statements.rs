@@ -81,7 +81,7 @@ declare! { $
     outbox_fits_fragment walked_columns listed_columns
     outbox_list outbox_list_pending outbox_list_dead outbox_list_discarded outbox_list_cause outbox_row_before
     outbox_summary_columns outbox_summaries outbox_number outbox_content
-    stats_total stats_pending stats_dead pulse_waiting pulse_dead sweep_look
+    stats_total stats_pending stats_dead outbox_pulse sweep_look
     inbox_accept inbox_refuse inbox_read inbox_old inbox_delete
     // Events, snapshots, checkpoints.
     savepoint savepoint_back savepoint_release must_have_met

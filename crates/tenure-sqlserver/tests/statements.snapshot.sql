@@ -1329,6 +1329,60 @@ ORDER BY o.id
 -- outbox_number
 SELECT id FROM [tenure_outbox] WHERE message_id = @P1
 
+-- outbox_pulse
+SELECT waits.looked, waits.pending, waits.retrying, waits.oldest_us, waits.now_us, graves.dead, graves.halted_sources, graves.newest
+FROM (
+    SELECT COUNT_BIG(w.id) AS looked,
+           coalesce(sum(CASE WHEN w.queued = 1 AND o.id IS NOT NULL THEN 1 ELSE 0 END), 0) AS pending,
+           coalesce(sum(CASE WHEN w.queued = 1 AND o.id IS NOT NULL AND w.attempts > 0 THEN 1 ELSE 0 END), 0) AS retrying,
+           min(
+               CASE WHEN w.queued = 1 AND o.id IS NOT NULL AND h.lane IS NULL AND (w.attempts > 0 OR w.due_us <= clock.now_us)
+               THEN nullif(CASE WHEN w.attempts > 0 THEN coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0) ELSE w.due_us END, 0) END
+           ) AS oldest_us,
+           max(clock.now_us) AS now_us
+    FROM (SELECT DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us) AS clock
+    LEFT JOIN (
+        SELECT waiting.id, waiting.lane, waiting.queued, waiting.due_us, waiting.attempts
+        FROM (
+            SELECT TOP (@P1) p.id, p.lane, p.queued, p.due_us, p.attempts
+            FROM [tenure_outbox_pending] AS p WITH (READPAST, READCOMMITTEDLOCK)
+            ORDER BY p.id
+        ) AS waiting
+        UNION ALL
+        SELECT added.id, added.lane, 1, added.due_us, 0
+        FROM (
+            SELECT TOP (@P1) o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0) AS due_us
+            FROM [tenure_outbox] AS o WITH (INDEX (fresh), READPAST, READCOMMITTEDLOCK)
+            WHERE o.fresh IS NOT NULL
+            ORDER BY o.fresh, o.id
+        ) AS added
+    ) AS w ON 1 = 1
+    LEFT JOIN (
+        SELECT DISTINCT x.lane
+        FROM (
+            SELECT TOP (@P1) d.id, d.halts
+            FROM [tenure_outbox_dead] AS d WITH (INDEX (discarded), READPAST, READCOMMITTEDLOCK)
+            WHERE d.discarded_at IS NULL
+            ORDER BY d.id DESC
+        ) AS grave
+        INNER JOIN [tenure_outbox_pending] AS x WITH (READPAST, READCOMMITTEDLOCK) ON x.id = grave.id
+        WHERE grave.halts = 1 AND x.queued = 2
+    ) AS h ON h.lane = w.lane
+    LEFT JOIN [tenure_outbox] AS o WITH (READPAST, READCOMMITTEDLOCK) ON o.id = w.id
+) AS waits
+CROSS JOIN (
+    SELECT COUNT_BIG(*) AS dead,
+           COUNT_BIG(DISTINCT CASE WHEN grave.halts = 1 THEN p.lane END) AS halted_sources,
+           (SELECT max(o.id) FROM [tenure_outbox] AS o WITH (READPAST, READCOMMITTEDLOCK)) AS newest
+    FROM (
+        SELECT TOP (@P1) d.id, d.halts
+        FROM [tenure_outbox_dead] AS d WITH (INDEX (discarded), READPAST, READCOMMITTEDLOCK)
+        WHERE d.discarded_at IS NULL
+        ORDER BY d.id DESC
+    ) AS grave
+    LEFT JOIN [tenure_outbox_pending] AS p WITH (READPAST, READCOMMITTEDLOCK) ON p.id = grave.id AND grave.halts = 1
+) AS graves
+
 -- outbox_release
 DELETE p FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
 INNER LOOP JOIN [tenure_outbox_pending] AS p WITH (ROWLOCK) ON p.id = asked.id
@@ -1492,57 +1546,6 @@ VALUES (
     coalesce(@P2, DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(@P4, @now))), @P3,
     DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(@P4, @now))
 )
-
--- pulse_dead
-SELECT COUNT_BIG(*) AS dead,
-       COUNT_BIG(DISTINCT CASE WHEN grave.halts = 1 THEN p.lane END) AS halted,
-       (SELECT max(o.id) FROM [tenure_outbox] AS o WITH (READPAST, READCOMMITTEDLOCK)) AS newest
-FROM (
-    SELECT TOP (@P1) d.id, d.halts
-    FROM [tenure_outbox_dead] AS d WITH (INDEX (discarded), READPAST, READCOMMITTEDLOCK)
-    WHERE d.discarded_at IS NULL
-    ORDER BY d.id DESC
-) AS grave
-LEFT JOIN [tenure_outbox_pending] AS p WITH (READPAST, READCOMMITTEDLOCK) ON p.id = grave.id AND grave.halts = 1
-
--- pulse_waiting
-SELECT COUNT_BIG(w.id) AS looked,
-       coalesce(sum(CASE WHEN w.queued = 1 AND o.id IS NOT NULL THEN 1 ELSE 0 END), 0) AS pending,
-       coalesce(sum(CASE WHEN w.queued = 1 AND o.id IS NOT NULL AND w.attempts > 0 THEN 1 ELSE 0 END), 0) AS retrying,
-       min(
-           CASE WHEN w.queued = 1 AND o.id IS NOT NULL AND h.lane IS NULL AND (w.attempts > 0 OR w.due_us <= clock.now_us)
-           THEN nullif(CASE WHEN w.attempts > 0 THEN coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0) ELSE w.due_us END, 0) END
-       ) AS oldest_us,
-       max(clock.now_us) AS now_us
-FROM (SELECT DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us) AS clock
-LEFT JOIN (
-    SELECT waiting.id, waiting.lane, waiting.queued, waiting.due_us, waiting.attempts
-    FROM (
-        SELECT TOP (@P1) p.id, p.lane, p.queued, p.due_us, p.attempts
-        FROM [tenure_outbox_pending] AS p WITH (READPAST, READCOMMITTEDLOCK)
-        ORDER BY p.id
-    ) AS waiting
-    UNION ALL
-    SELECT added.id, added.lane, 1, added.due_us, 0
-    FROM (
-        SELECT TOP (@P1) o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0) AS due_us
-        FROM [tenure_outbox] AS o WITH (INDEX (fresh), READPAST, READCOMMITTEDLOCK)
-        WHERE o.fresh IS NOT NULL
-        ORDER BY o.fresh, o.id
-    ) AS added
-) AS w ON 1 = 1
-LEFT JOIN (
-    SELECT DISTINCT x.lane
-    FROM (
-        SELECT TOP (@P1) d.id, d.halts
-        FROM [tenure_outbox_dead] AS d WITH (INDEX (discarded), READPAST, READCOMMITTEDLOCK)
-        WHERE d.discarded_at IS NULL
-        ORDER BY d.id DESC
-    ) AS grave
-    INNER JOIN [tenure_outbox_pending] AS x WITH (READPAST, READCOMMITTEDLOCK) ON x.id = grave.id
-    WHERE grave.halts = 1 AND x.queued = 2
-) AS h ON h.lane = w.lane
-LEFT JOIN [tenure_outbox] AS o WITH (READPAST, READCOMMITTEDLOCK) ON o.id = w.id
 
 -- rollback
 IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION

@@ -19,9 +19,11 @@ CREATE TABLE IF NOT EXISTS {runners} (
 
 -- What dead messages have in common. Nothing is known of those that died before.
 --
--- Where it is done already MySQL says so by an error, having no IF NOT EXISTS for columns and keys; that one is passed over.
+-- Where it is done already MySQL says so by an error, having no IF NOT EXISTS for columns and keys; that one is passed over. So
+-- each is a statement of its own.
 ALTER TABLE {outbox_dead}
-    ADD COLUMN /*M! IF NOT EXISTS */ cause bigint NOT NULL DEFAULT 0,
+    ADD COLUMN /*M! IF NOT EXISTS */ cause bigint NOT NULL DEFAULT 0;
+ALTER TABLE {outbox_dead}
     ADD KEY /*M! IF NOT EXISTS */ cause (discarded_at, cause, id);
 
 -- Following a story.

@@ -1,7 +1,7 @@
 //! The outbox in numbers: all of them, or those that cost the same however much is in it.
 
 use tenure_core::StoreError;
-use tenure_core::outbox::{Count, PULSE_MAX, Pulse, RowId, Stats};
+use tenure_core::outbox::{PULSE_MAX, Pulse, Stats};
 use tenure_core::time::StoreTime;
 
 use super::cells::Cells;
@@ -22,9 +22,11 @@ impl Shared {
 
     /// Bounded numbers: each counted up to `at_most`.
     pub(super) async fn pulse(&self, at_most: u32) -> Result<Pulse, StoreError> {
-        let mut lent = self.lend(Turn::Work).await?;
-        let outcome = self.pulse_on(&mut *lent, at_most.min(PULSE_MAX)).await;
-        self.end_reading(lent, outcome).await
+        let at_most = at_most.min(PULSE_MAX);
+        // One more than is counted tells whether there are more.
+        let bound = [(at_most + 1).into()];
+        let rows = self.rows(Turn::Work, &self.statements.outbox_pulse, bound).await?;
+        self.reader().pulse(self.only(&rows)?, at_most)
     }
 
     async fn stats_on(&self, session: &mut dyn Session) -> Result<Stats, Stop> {
@@ -54,33 +56,6 @@ impl Shared {
             dispatched_is_estimate: estimated,
             halted_sources: amount(halted),
             lag: oldest.zip(now).map(|(oldest, now): (StoreTime, StoreTime)| oldest.until(now)),
-        })
-    }
-
-    async fn pulse_on(&self, session: &mut dyn Session, at_most: u32) -> Result<Pulse, Stop> {
-        let statements = &self.statements;
-        // One more than is counted tells whether there are more.
-        let bound = || vec![(at_most + 1).into()];
-        let calls =
-            [Call::new(&statements.pulse_waiting, bound()), Call::new(&statements.pulse_dead, bound())];
-        let mut answers = session.run_all(&calls).await?.into_iter();
-        let mut cells = self.only_cells(answers.next())?;
-        let (looked, pending, retrying) = (cells.whole()?, cells.whole()?, cells.whole()?);
-        let (oldest, now) = (cells.moment()?, cells.moment()?);
-        let mut cells = self.only_cells(answers.next())?;
-        let (dead, halted, newest) = (cells.whole()?, cells.whole()?, cells.number()?);
-        let now = now.ok_or_else(|| self.no_row())?;
-        let (more_wait, more_dead) = (looked > i64::from(at_most), dead > i64::from(at_most));
-        let count = |number, or_more| Count { number: amount(number).min(at_most.into()), or_more };
-        Ok(Pulse {
-            now,
-            newest: newest.map(RowId),
-            pending: count(pending, more_wait),
-            retrying: count(retrying, more_wait),
-            dead: count(dead, more_dead),
-            halted_sources: count(halted, more_dead),
-            lag: oldest.map(|oldest| oldest.until(now)),
-            lag_is_least: more_wait || more_dead,
         })
     }
 

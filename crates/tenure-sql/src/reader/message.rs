@@ -99,29 +99,11 @@ impl Reader<'_> {
         attempts: Vec<Attempt>,
         payload_max: usize,
     ) -> Result<Details, StoreError> {
-        let text = |column| self.maybe(row.text(column), column);
-        // Byte by byte as it stands there, also where it is no text that can be read.
-        let written = self.maybe(row.bytes("payload"), "payload")?;
-        let is_text = written.is_some();
-        let bytes = self.maybe(row.bytes("payload_bytes"), "payload_bytes")?;
-        Ok(Details {
-            summary: self.summary(row)?,
-            content_type: text("content_type")?,
-            headers: text("headers")?,
-            payload_bytes: amount(
-                self.maybe(row.number("payload_size"), "payload_size")?.unwrap_or_default(),
-            ),
-            payload: written.or(bytes).map(|mut payload| {
-                payload.truncate(payload_max);
-                payload
-            }),
-            is_text,
-            attempts,
-        })
+        self.content(row, self.summary(row)?, attempts, payload_max)
     }
 
     /// All about one message whose summary was read before. The columns are `content_type`, `headers`, `payload` and
-    /// `payload_bytes`, cut or whole, and `payload_size`, the size of the whole in bytes.
+    /// `payload_bytes`, cut or whole, and `payload_size`, how many bytes the whole has.
     pub fn content(
         self,
         row: &impl Columns,
@@ -130,6 +112,7 @@ impl Reader<'_> {
         payload_max: usize,
     ) -> Result<Details, StoreError> {
         let text = |column| self.maybe(row.text(column), column);
+        let number = |column| self.maybe(row.number(column), column);
         // Byte by byte as it stands there, also where it is no text that can be read.
         let written = self.maybe(row.bytes("payload"), "payload")?;
         let is_text = written.is_some();
@@ -142,7 +125,7 @@ impl Reader<'_> {
             content_type: text("content_type")?,
             headers: text("headers")?,
             payload,
-            payload_bytes: amount(self.need(row.number("payload_size"), "payload_size")?),
+            payload_bytes: amount(number("payload_size")?.unwrap_or_default()),
             is_text,
             attempts,
         })
