@@ -19,7 +19,7 @@ use tenure_core::id::{Node, NodeName, Unique};
 use tenure_core::lease::{Claim, LeaseName};
 use tenure_core::memory::{ManualClock, MemoryStore};
 use tenure_core::observe::{AuditSelection, RunnerKind, RunnerReport};
-use tenure_core::outbox::{Body as Payload, Kind, Limits, NewMessage, Next, Outcome, Selection};
+use tenure_core::outbox::{Body as Payload, Kind, Limits, NewMessage, Next, Outcome, Selection, shorten};
 use tenure_core::subscription::{Aside, Step, SubscriptionName};
 use tenure_dashboard::mutation::Rule;
 use tenure_dashboard::{Auth, Dashboard, Hosts, Operator, Permissions, SigningKey, Tokens};
@@ -346,7 +346,7 @@ pub(crate) async fn filled(text: &str) -> Arc<Watched> {
         kind: RunnerKind::Relay,
         name: ours.clone(),
         state: ours.clone(),
-        trouble: Some(text.to_owned()),
+        trouble: Some(shorten(text)),
         cycled_ago: Some(Duration::from_secs(1)),
         advanced_ago: None,
         every: Duration::from_secs(1),
@@ -373,7 +373,7 @@ async fn messages(store: &MemoryStore, text: &str) {
         attempt: 1,
         kind: Kind::Rejected,
         next: Next::Dead { halt: true },
-        reason: Some(format!("400: {text}")),
+        reason: Some(shorten(&format!("400: {text}"))),
         took: Duration::from_millis(3),
     };
     store.record(None, &NodeName::new(ours).unwrap(), &[outcome]).await.unwrap();
@@ -396,7 +396,7 @@ async fn events(store: &MemoryStore, text: &str) {
         stream: Some(stream),
         version: Version(1),
         kind: ours.clone(),
-        reason: text.to_owned(),
+        reason: shorten(text),
         attempts: 3,
     };
     let name = SubscriptionName::new(format!("sub-{ours}")).unwrap();
