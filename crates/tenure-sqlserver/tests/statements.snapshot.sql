@@ -476,7 +476,7 @@ ORDER BY r.i
 SELECT max(term) AS term FROM [tenure_lease_history] WHERE name = @B1
 
 -- history_list
-SELECT TOP (@P2) name, term, cause, node, incarnation, machine, pid,
+SELECT TOP (@P2) id, name, term, cause, node, incarnation, machine, pid,
        DATEDIFF_BIG(MICROSECOND, '1970-01-01', at) AS at_us
 FROM [tenure_lease_history]
 WHERE @B1 IS NULL OR name = @B1
@@ -876,6 +876,33 @@ ALTER TABLE [tenure_leases] ADD
     origin_epoch nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
     origin_term  bigint NULL;
 INSERT INTO [tenure_schema] (version, description, applied_at) VALUES (6, 'what leases of other places were granted as', SYSUTCDATETIME());
+-- 0007 what a dashboard needs: runners, causes of death, stories
+IF OBJECT_ID(N'[tenure_runners]', N'U') IS NULL
+CREATE TABLE [tenure_runners] (
+    node        varbinary(200) NOT NULL,
+    incarnation nvarchar(64) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    kind        nvarchar(16) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    name        varbinary(200) NOT NULL,
+    machine     nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    pid         bigint NOT NULL,
+    state       nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    trouble     nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
+    every_ms    bigint NOT NULL,
+    cycled_ms   bigint NULL,
+    advanced_ms bigint NULL,
+    counters    nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
+    started_at  datetime2(6) NOT NULL,
+    seen_at     datetime2(6) NOT NULL,
+    PRIMARY KEY (node, incarnation, kind, name)
+);
+IF COL_LENGTH(N'[tenure_outbox_dead]', N'cause') IS NULL
+ALTER TABLE [tenure_outbox_dead] ADD
+    cause bigint NOT NULL DEFAULT 0;
+IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(N'[tenure_outbox_dead]') AND name = N'cause')
+CREATE INDEX cause ON [tenure_outbox_dead] (cause, id) WHERE discarded_at IS NULL;
+IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(N'[tenure_events]') AND name = N'correlation')
+CREATE INDEX correlation ON [tenure_events] (correlation, position) WHERE correlation IS NOT NULL;
+INSERT INTO [tenure_schema] (version, description, applied_at) VALUES (7, 'what a dashboard needs: runners, causes of death, stories', SYSUTCDATETIME());
 
 -- must_have_met
 IF @before <> 1
