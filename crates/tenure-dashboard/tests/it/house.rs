@@ -19,7 +19,7 @@ use tenure_core::id::{Node, NodeName, Unique};
 use tenure_core::lease::{Claim, LeaseName};
 use tenure_core::memory::{ManualClock, MemoryStore};
 use tenure_core::observe::{AuditSelection, RunnerKind, RunnerReport};
-use tenure_core::outbox::{Body as Payload, Kind, Limits, NewMessage, Next, Outcome, Selection};
+use tenure_core::outbox::{Body as Payload, Kind, Limits, NewMessage, Next, Outcome, Selection, shorten};
 use tenure_core::subscription::{Aside, Step, SubscriptionName};
 use tenure_dashboard::mutation::Rule;
 use tenure_dashboard::{Auth, Dashboard, Hosts, Operator, Permissions, SigningKey, Tokens};
@@ -176,9 +176,9 @@ impl House {
         let cookie = told.headers["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
         let page = self.get("/").header("cookie", &cookie).send().await;
         assert_eq!(page.status, 200);
-        // Every page has a form to log out by, with the token.
-        let csrf = page.body.split("name=\"csrf\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
-        Session { cookie, csrf: csrf.expect("the page has a form with a token").to_owned() }
+        // Every page of a session has a form to log out by, with the token.
+        let csrf = csrf(&page).expect("the page has a form with a token");
+        Session { cookie, csrf }
     }
 
     /// All that a change could have left behind.
@@ -197,6 +197,16 @@ impl House {
         let page = tenure_core::contract::AuditLog::audit(&self.store.inner, &selection).await.unwrap();
         page.lines.into_iter().filter(|line| line.action != "dashboard.refused").collect()
     }
+}
+
+/// The token of a form of a page.
+pub(crate) fn csrf(page: &Told) -> Option<String> {
+    page.body.split("name=\"csrf\" value=\"").nth(1)?.split('"').next().map(str::to_owned)
+}
+
+/// A page that has a form for those who may act.
+pub(crate) fn page_with_a_form() -> String {
+    format!("/message?id={DEAD_ID}")
 }
 
 /// What a browser holds after a login.
@@ -346,7 +356,7 @@ pub(crate) async fn filled(text: &str) -> Arc<Watched> {
         kind: RunnerKind::Relay,
         name: ours.clone(),
         state: ours.clone(),
-        trouble: Some(text.to_owned()),
+        trouble: Some(shorten(text)),
         cycled_ago: Some(Duration::from_secs(1)),
         advanced_ago: None,
         every: Duration::from_secs(1),
@@ -373,7 +383,7 @@ async fn messages(store: &MemoryStore, text: &str) {
         attempt: 1,
         kind: Kind::Rejected,
         next: Next::Dead { halt: true },
-        reason: Some(format!("400: {text}")),
+        reason: Some(shorten(&format!("400: {text}"))),
         took: Duration::from_millis(3),
     };
     store.record(None, &NodeName::new(ours).unwrap(), &[outcome]).await.unwrap();
@@ -396,7 +406,7 @@ async fn events(store: &MemoryStore, text: &str) {
         stream: Some(stream),
         version: Version(1),
         kind: ours.clone(),
-        reason: text.to_owned(),
+        reason: shorten(text),
         attempts: 3,
     };
     let name = SubscriptionName::new(format!("sub-{ours}")).unwrap();
@@ -406,7 +416,7 @@ async fn events(store: &MemoryStore, text: &str) {
 
 /// As much of a text as a name may hold.
 pub(crate) fn name(text: &str, bytes: usize) -> String {
-    let mut name: String = text.chars().filter(|c| !c.is_control()).collect();
+    let mut name: String = text.chars().filter(|c| !c.is_control()).take(bytes).collect();
     while name.len() > bytes {
         name.pop();
     }
