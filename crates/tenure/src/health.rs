@@ -111,6 +111,11 @@ impl HealthMonitor {
         }
     }
 
+    /// Begins to ask the store in the background, unless it was asked just now: whoever reads the metrics next sees it.
+    pub fn refresh(&self) {
+        self.begin(SteadyClock.now());
+    }
+
     /// What is known now.
     pub fn facts(&self) -> Facts {
         let (seen, now) = (self.seen(), SteadyClock.now());

@@ -106,7 +106,7 @@ pub use lease::{Acquired, Lease, Leases, OnLost, TrustWatch};
 pub use locks::LeaseLocks;
 pub use mandate::{InAir, Left, Mandate};
 pub use node::{local_node, new_id};
-pub use open::{Database, OpenError, OpenOptions, Store, migrations, open};
+pub use open::{Database, OpenError, OpenOptions, Purpose, Store, migrations, open};
 pub use open_leases::{grants_leases_only, open_leases};
 pub use record::{Recorder, RecorderOptions, Recording, RecordingLeases, RecordingLocks};
 pub use relay::{Depot, Relay, RelayError, RelayStatus, Role};
