@@ -43,7 +43,7 @@ fn words(value: &Value) -> Vec<&str> {
 }
 
 /// A kind in words, with links to other shapes.
-fn kind(what: &Value) -> String {
+pub(super) fn kind(what: &Value) -> String {
     if let Some(name) = what["$ref"].as_str().and_then(|link| link.rsplit('/').next()) {
         return format!("[{name}](#{})", name.to_lowercase());
     }
@@ -59,7 +59,10 @@ fn kind(what: &Value) -> String {
         Some("integer") => "whole number".to_owned(),
         Some("boolean") => "true or false".to_owned(),
         Some("array") => format!("array of {}", kind(&what["items"])),
-        Some("object") => format!("object, each value a {}", kind(&what["additionalProperties"])),
+        Some("object") if what["additionalProperties"].is_object() => {
+            format!("object, each value a {}", kind(&what["additionalProperties"]))
+        }
+        Some("object") => "an object".to_owned(),
         Some(other) => other.to_owned(),
         None => "anything".to_owned(),
     }
