@@ -84,9 +84,12 @@ fn write_private(path: &str, text: &str) {
 }
 
 /// Sends a message; its id.
-pub(crate) fn send(store: &Store, topic: &str, kind: &str, payload: &str, more: &[&str]) -> String {
-    let mut args = vec!["send", "--topic", topic, "--type", kind, "--payload", payload, "--json"];
-    args.extend(more);
-    let said = store.tenure(&args).ok().json();
-    said["id"].as_str().unwrap_or_else(|| panic!("no id: {said}")).to_owned()
+pub(crate) fn send(store: &Store, options: &[&str]) -> String {
+    let sent = store.tenure(&[&["send", "--json"], options].concat()).ok().json();
+    sent["id"].as_str().expect("an id").to_owned()
+}
+
+/// An answer of a receiver that will not take a message.
+pub(crate) fn refusal(words: &str) -> String {
+    format!("HTTP/1.1 400 Bad Request\r\ncontent-length: {}\r\n\r\n{words}", words.len())
 }
