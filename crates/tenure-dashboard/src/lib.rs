@@ -22,16 +22,20 @@ mod headers;
 mod hosts;
 mod jobs;
 mod limits;
+mod live;
 #[doc(hidden)]
 pub mod mutation;
 mod pages;
 mod params;
 mod problem;
+mod rates;
 mod redact;
 mod routes;
 mod sampler;
+mod series;
 mod serve;
 mod shown;
+mod view;
 
 pub use auth::{
     Action, Auth, Authenticator, KEY_MIN_BYTES, Operator, Permission, Permissions, Refused, SigningKey,
@@ -44,3 +48,8 @@ pub use redact::Redact;
 pub use routes::{RouteFacts, routes};
 pub use serve::{Extra, HealthAnswer, HealthSource, MetricsFor, serve};
 pub use tenure_core::contract::OperatorStores;
+
+/// The API as a document of OpenAPI 3.1, where `mount` is where the dashboard is.
+pub fn openapi(mount: &str) -> serde_json::Value {
+    api::openapi::write(mount)
+}

@@ -7,6 +7,7 @@ pub(crate) mod files;
 
 mod dependencies;
 mod documents;
+mod links;
 mod machine;
 mod manifest;
 mod sleeps;
@@ -64,6 +65,9 @@ const RULES: &[Rule] = &[
     machine::no_registry_hosts,
     documents::present,
     documents::changelog_lines,
+    links::every_page_is_listed,
+    links::lead_somewhere,
+    links::no_orphan_pictures,
 ];
 
 /// Checks the whole repository.

@@ -86,6 +86,22 @@ fn wrong_usage_is_told_on_standard_error_with_2() {
 }
 
 #[test]
+fn wrong_usage_is_told_to_programs_too() {
+    let said = tell(&["lease", "list", "--json", "--db", "postgres://u:hunter2@h/d", "--no-such-option"]);
+    assert_eq!(said.code, 2, "{said:?}");
+    let told: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(told["exit_code"], 2);
+    let error = told["error"].as_str().unwrap();
+    assert!(
+        error.contains("--no-such-option") && !error.contains("Usage") && !error.contains('\n'),
+        "{error}"
+    );
+    assert!(!said.stderr.is_empty() && !format!("{said:?}").contains("hunter2"), "{said:?}");
+    // What stands behind `--` is the child's.
+    assert_eq!(tell(&["run", "--no-such-option", "--", "true", "--json"]).stdout, "");
+}
+
+#[test]
 fn the_version_is_told() {
     assert!(tell(&["--version"]).ok().stdout.starts_with("tenure "));
 }

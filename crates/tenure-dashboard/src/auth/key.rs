@@ -35,7 +35,7 @@ impl SigningKey {
     }
 
     /// Signs `parts` for one purpose. Each part is preceded by its length, so that no two lists of parts are one text.
-    pub(super) fn sign(&self, purpose: &str, parts: &[&[u8]]) -> [u8; 32] {
+    pub(crate) fn sign(&self, purpose: &str, parts: &[&[u8]]) -> [u8; 32] {
         sign(&self.0, purpose, parts)
     }
 }

@@ -184,7 +184,7 @@ impl Tokens {
     }
 
     /// The key that follows from the tokens as they are now.
-    pub(super) fn key(&self) -> SigningKey {
+    pub(crate) fn key(&self) -> SigningKey {
         self.read_again();
         SigningKey::of_hashes(locked(&self.lines).iter().map(|line| line.hash))
     }

@@ -22,6 +22,7 @@ mod fences;
 mod horizon;
 mod links;
 mod migration_faults;
+mod operator_plans;
 mod outbox;
 mod outbox_adopt;
 mod outbox_locks;

@@ -9,6 +9,7 @@ mod cluster;
 mod event;
 mod lease;
 mod message;
+mod observe;
 mod search;
 #[cfg(test)]
 mod tests;
