@@ -67,6 +67,12 @@ impl Served {
         ask(self.address, path, &all)
     }
 
+    /// Waits until the database is open.
+    fn opened(self) -> Self {
+        wait_until("the database", || !self.get("/_tenure", &[]).1.contains("The database is away"));
+        self
+    }
+
     fn stop(&mut self) -> i32 {
         signal(Pid::from_raw(i32::try_from(self.child.id()).unwrap()), Signal::SIGTERM);
         code(wait_for("its end", || self.child.try_wait().expect("a status")))
@@ -106,7 +112,7 @@ fn nothing(_: &mut Command) {}
 
 fn a_dashboard_without_tokens_is_for_this_machine_and_for_looking(store: &Store) {
     store.tenure(&["migrate"]).ok();
-    let mut served = Served::start(store, store.url(), &["dashboard"], nothing);
+    let mut served = Served::start(store, store.url(), &["dashboard"], nothing).opened();
     assert_eq!(served.first["read_only"], true, "{}", served.first);
     assert_eq!(served.get("/health/live", &[]).0, 200);
     assert_eq!(served.get("/_tenure", &[]).0, 200);
@@ -136,7 +142,8 @@ fn a_dashboard_with_tokens_lets_in_who_has_one(store: &Store) {
     assert_eq!(open.code, 2, "a file that others may read is refused: {open:?}");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
     let mut served =
-        Served::start(store, store.url(), &["dashboard", "--tokens", &file, "--metrics", "closed"], nothing);
+        Served::start(store, store.url(), &["dashboard", "--tokens", &file, "--metrics", "closed"], nothing)
+            .opened();
     assert_eq!(served.first["read_only"], false);
     let bearer = format!("Bearer {token}");
     assert_eq!(served.get("/_tenure/api/outbox", &[]).0, 401);
@@ -159,7 +166,7 @@ fn b9_a_relay_that_listens_tells_probes_and_prometheus_how_it_is(store: &Store) 
     store.tenure(&["send", "--topic", "orders", "{}"]).ok();
     // Nobody listens there.
     let args = ["relay", "--to", "http://127.0.0.1:9/", "--max-attempts", "1", "--name", "one"];
-    let mut served = Served::start(store, store.url(), &args, nothing);
+    let mut served = Served::start(store, store.url(), &args, nothing).opened();
     // The one message dies, and whoever asks is told.
     let report = wait_for("a dead message in the report", || {
         let (status, answer) = served.get("/health/ready", &[]);
@@ -208,7 +215,7 @@ fn b9_a_database_that_goes_away_makes_it_unready_and_not_dead(store: &Store) {
 
 fn a7_what_a_relay_does_is_written_down_for_others_unless_it_is_not_to_be(store: &Store) {
     let rows = || store.count("select count(*) from tenure_runners").unwrap_or(0);
-    let sink = ["relay", "--to", "stdout:", "--name", "one"];
+    let sink = ["relay", "--to", "http://127.0.0.1:9/", "--name", "one"];
     let mut quiet = Served::start(store, store.url(), &[&sink[..], &["--no-report"]].concat(), nothing);
     wait_until("the relay at work", || {
         quiet.get("/metrics", &[]).1.contains("tenure_lease_held{kind=\"outbox\"} 1")
