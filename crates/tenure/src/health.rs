@@ -124,11 +124,13 @@ impl HealthMonitor {
             (Some((since, reason)), _) => {
                 StoreState::Away { since: since.until(now), reason: reason.clone() }
             }
-            // A question without an answer yet.
-            (None, None) if seen.asked_at.is_some_and(|at| at.until(now) >= PATIENCE) => StoreState::Away {
-                since: seen.asked_at.map_or(Duration::ZERO, |at| at.until(now)),
-                reason: "no answer yet".to_owned(),
-            },
+            // A question without an answer yet: a store that hangs is as much away as one that refuses.
+            (None, _) if seen.asking && seen.asked_at.is_some_and(|at| at.until(now) >= PATIENCE) => {
+                StoreState::Away {
+                    since: seen.asked_at.map_or(Duration::ZERO, |at| at.until(now)),
+                    reason: "no answer yet".to_owned(),
+                }
+            }
             (None, None) => StoreState::NotAsked,
             (None, Some(_)) => StoreState::Answers,
         };
@@ -158,7 +160,12 @@ impl HealthMonitor {
         let monitor = self.clone();
         // In a task of its own: nobody who stops waiting cuts a call in half.
         tokio::spawn(async move {
-            let answer = monitor.ask().await;
+            let asking = monitor.clone();
+            // One that panics has ended all the same.
+            let answer = tokio::spawn(async move { asking.ask().await }).await.unwrap_or_else(|error| {
+                let message = format!("a question ended without an answer: {error}");
+                Err(StoreError::Failed { store: "health".to_owned(), message, source: None })
+            });
             monitor.answered(answer, SteadyClock.now());
         });
         true
@@ -239,8 +246,12 @@ fn tell(pulse: Option<&Pulse>) {
         return;
     };
     let lag = u64::try_from(pulse.lag.unwrap_or_default().as_millis()).unwrap_or(u64::MAX);
+    if pulse.lag_is_unknown() {
+        METER.outbox_lag.forget(0);
+    }
     let numbers = [pulse.pending.number, pulse.dead.number, pulse.halted_sources.number, lag];
-    for (gauge, number) in gauges.into_iter().zip(numbers) {
+    let known = gauges.len() - usize::from(pulse.lag_is_unknown());
+    for (gauge, number) in gauges.into_iter().zip(numbers).take(known) {
         gauge.set(0, number);
     }
 }

@@ -4,7 +4,6 @@
 //! comments beside their fields. So a page cannot drift from the program: `cargo xtask book` compares them, and a number in
 //! prose that has a mark is compared too ([`numbers`]).
 
-#[cfg(feature = "dashboard")]
 mod api;
 mod commands;
 mod limits;
@@ -44,7 +43,6 @@ pub(crate) fn reference(args: &ReferenceArgs) -> Result<ExitCode, Failure> {
         Page { file: "options.md", text: options::page(&groups) },
         Page { file: "tables.md", text: tables::page()? },
         Page { file: "json.md", text: shapes::page() },
-        #[cfg(feature = "dashboard")]
         Page { file: "api.md", text: api::page() },
         Page { file: "metrics.md", text: metrics::page() },
         Page { file: "limits.md", text: limits::page() },

@@ -14,6 +14,7 @@ use tenure::sink::{HttpOptions, KafkaSinkOptions, NatsOptions};
 use tenure::sqlite::SqliteOptions;
 use tenure::sqlserver::SqlServerOptions;
 use tenure::{ClusterSettings, OpenOptions, SingletonSettings, TapSettings};
+use tenure_dashboard::Limits as DashboardLimits;
 
 use super::cell;
 use crate::output::Failure;
@@ -91,6 +92,7 @@ fn known() -> Result<Vec<Known>, Failure> {
         of("ClusterSettings", "cluster", "crates/tenure-core/src/cluster", &ClusterSettings::default()),
         of("SingletonSettings", "singleton", "crates/tenure/src/cluster", &SingletonSettings::default()),
         of("HealthThresholds", "health", "crates/tenure-core/src", &HealthThresholds::default()),
+        of("dashboard::Limits", "dashboard", "crates/tenure-dashboard/src", &DashboardLimits::default()),
         Known {
             name: "SqliteOptions",
             key: "sqlite",

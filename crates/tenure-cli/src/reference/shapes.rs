@@ -36,6 +36,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("lease list", "an array of [Lease](#lease)"),
     ("lease history", "an array of [LeaseChange](#leasechange)"),
     ("daemon list", "an array of [Daemon](#daemon)"),
+    ("audit list", "an array of [AuditLine](#auditline)"),
 ];
 
 fn words(value: &Value) -> Vec<&str> {

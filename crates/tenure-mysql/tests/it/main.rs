@@ -20,6 +20,7 @@ mod events;
 mod evidence;
 mod fences;
 mod horizon;
+mod large;
 mod links;
 mod migration_faults;
 mod operator_plans;
