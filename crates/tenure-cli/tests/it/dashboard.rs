@@ -146,9 +146,9 @@ fn a_dashboard_with_tokens_lets_in_who_has_one(store: &Store) {
             .opened();
     assert_eq!(served.first["read_only"], false);
     let bearer = format!("Bearer {token}");
-    assert_eq!(served.get("/_tenure/api/outbox", &[]).0, 401);
+    assert_eq!(served.get("/_tenure/api/v1/status", &[]).0, 401);
     assert_eq!(
-        served.get("/_tenure/api/outbox", &[("authorization", "Bearer tnr_wrongwrongwrongwrong")]).0,
+        served.get("/_tenure/api/v1/status", &[("authorization", "Bearer tnr_wrongwrongwrongwrong")]).0,
         401
     );
     assert_eq!(served.get("/metrics", &[]).0, 401, "closed is closed also for this machine");
