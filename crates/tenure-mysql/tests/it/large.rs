@@ -46,7 +46,7 @@ async fn fill(sandbox: &Sandbox, rows: u64) {
                  INSERT INTO {pending} (id, lane, place_a, place_b, due_us, attempts) \
                  SELECT n, concat('s', n % 100000), 0, 0, {FIRST} * 1000000, n % 50 = 0 FROM {numbers} WHERE n > {waiting}; \
                  INSERT INTO {dead} (id, outcome, reason, attempts, halts, cause) \
-                 SELECT n, 'rejected', 'no', 1, 0, 1 + n % 60 FROM {numbers} WHERE n <= {waiting} AND n % {grave} = 0; \
+                 SELECT n, 'rejected', 'no', 1, 0, 1 + (n div {grave}) % 60 FROM {numbers} WHERE n <= {waiting} AND n % {grave} = 0; \
                  INSERT INTO {attempts} (message, number, outcome, took_us, node) \
                  SELECT n, 1, IF(n % {grave} = 0, 'rejected', 'success'), 1, 'n' FROM {numbers} WHERE n <= {waiting}; \
                  INSERT INTO {audit} (at, actor, action, subject, detail) \
