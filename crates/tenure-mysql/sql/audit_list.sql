@@ -5,7 +5,7 @@ SELECT a.id, TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', a.at) AS at_us, a
 FROM (
     SELECT {walked_columns}
     FROM (
-        SELECT l.id, 0 AS created_us,
+        SELECT l.id,
                CASE
                    WHEN ($3 IS NULL OR l.actor = $3 OR left(l.actor, char_length($3) + 2) = concat($3, ' ('))
                     AND ($4 IS NULL OR l.action = $4)

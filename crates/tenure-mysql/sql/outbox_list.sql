@@ -6,21 +6,20 @@ SELECT {listed_columns}
 FROM (
     SELECT {walked_columns}
     FROM (
-        SELECT o.id, TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', o.created_at) AS created_us,
+        SELECT o.id,
                CASE
                    WHEN {outbox_fits_fragment}
-                    AND ($10 = 0 OR (
-                        o.fresh IS NULL
-                        AND NOT EXISTS (SELECT 1 FROM {outbox_pending} AS p WHERE p.id = o.id)
-                        AND NOT EXISTS (SELECT 1 FROM {outbox_dead} AS d WHERE d.id = o.id)
-                    ))
+                    AND ($10 = 0 OR (o.fresh IS NULL AND p.id IS NULL AND d.id IS NULL))
                    THEN 1 ELSE 0
                END AS fits
         FROM {outbox} AS o FORCE INDEX (PRIMARY)
+        LEFT JOIN {outbox_pending} AS p ON p.id = CASE WHEN $10 = 1 THEN o.id END
+        LEFT JOIN {outbox_dead} AS d ON d.id = CASE WHEN $10 = 1 AND p.id IS NULL THEN o.id END
         WHERE o.id < $1 AND o.id > $2
         ORDER BY o.id DESC
         LIMIT $3
     ) AS w
 ) AS f
+LEFT JOIN {outbox} AS o ON o.id = f.id
 WHERE (f.fits = 1 AND f.found <= $9) OR f.next_id IS NULL
 ORDER BY f.id DESC

@@ -5,8 +5,7 @@ SELECT {listed_columns}
 FROM (
     SELECT {walked_columns}
     FROM (
-        SELECT q.id, TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', o.created_at) AS created_us,
-               CASE WHEN o.id IS NOT NULL AND {outbox_fits_fragment} THEN 1 ELSE 0 END AS fits
+        SELECT q.id, CASE WHEN o.id IS NOT NULL AND {outbox_fits_fragment} THEN 1 ELSE 0 END AS fits
         FROM (
             (
                 SELECT p.id
@@ -29,5 +28,6 @@ FROM (
         LEFT JOIN {outbox} AS o ON o.id = q.id
     ) AS w
 ) AS f
+LEFT JOIN {outbox} AS o ON o.id = f.id
 WHERE (f.fits = 1 AND f.found <= $9) OR f.next_id IS NULL
 ORDER BY f.id DESC

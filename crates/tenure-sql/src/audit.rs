@@ -8,7 +8,7 @@ use tenure_core::outbox::shorten;
 
 use crate::driver::Turn;
 use crate::lease::Audit;
-use crate::reader::Columns as _;
+use crate::reader::{AuditFound, Columns as _, counted};
 use crate::store::SqlStore;
 
 /// The longest word for what was done, in characters: the column holds no more.
@@ -29,16 +29,17 @@ impl AuditLog for SqlStore {
             limit.into(),
         ];
         let rows = shared.rows(Turn::Work, &shared.statements.audit_list, params).await?;
-        let (mut lines, mut looked, mut end) = (Vec::new(), 0, None);
+        let mut audit = AuditFound::default();
         for row in &rows {
             let number = |column| reader.need(row.number(column), column);
-            (looked, end) = (number("looked")?, Some(AuditId(number("id")?)));
+            audit.looked = counted(number("looked")?);
+            audit.end = Some(AuditId(number("id")?));
             // The last line that was looked at is there whether or not it is meant.
             if number("fits")? != 0 && number("found")? <= limit {
-                lines.push(reader.audit_line(row)?);
+                audit.lines.push(reader.audit_line(row)?);
             }
         }
-        Ok(selection.page(lines, u32::try_from(looked).unwrap_or(u32::MAX), end))
+        Ok(selection.page(audit.lines, audit.looked, audit.end))
     }
 
     async fn note(&self, actor: &str, action: &str, subject: &str, detail: &str) -> Result<(), StoreError> {

@@ -5,7 +5,7 @@ SELECT a.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.at) AS at_us, a.actor, a.
 FROM (
     SELECT {walked_columns}
     FROM (
-        SELECT TOP (@P2) l.id, 0 AS created_us,
+        SELECT TOP (@P2) l.id,
                CASE
                    WHEN (
                        @P3 IS NULL OR (l.actor = @P3 AND DATALENGTH(l.actor) = DATALENGTH(@P3))

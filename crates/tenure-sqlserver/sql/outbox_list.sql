@@ -6,7 +6,7 @@ SELECT {listed_columns}
 FROM (
     SELECT {walked_columns}
     FROM (
-        SELECT TOP (@P3) o.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
+        SELECT TOP (@P3) o.id,
                CASE
                    WHEN {outbox_fits_fragment}
                     AND (@P10 = 0 OR (
@@ -21,5 +21,6 @@ FROM (
         ORDER BY o.id DESC
     ) AS w
 ) AS f
+LEFT LOOP JOIN {outbox} AS o ON o.id = f.id
 WHERE (f.fits = 1 AND f.found <= @P9) OR f.next_id IS NULL
 ORDER BY f.id DESC

@@ -4,8 +4,7 @@ SELECT {listed_columns}
 FROM (
     SELECT {walked_columns}
     FROM (
-        SELECT q.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
-               CASE WHEN o.id IS NOT NULL AND {outbox_fits_fragment} THEN 1 ELSE 0 END AS fits
+        SELECT q.id, CASE WHEN o.id IS NOT NULL AND {outbox_fits_fragment} THEN 1 ELSE 0 END AS fits
         FROM (
             SELECT TOP (@P3) d.id
             FROM {outbox_dead} AS d WITH (INDEX (cause))
@@ -15,5 +14,6 @@ FROM (
         LEFT LOOP JOIN {outbox} AS o ON o.id = q.id
     ) AS w
 ) AS f
+LEFT LOOP JOIN {outbox} AS o ON o.id = f.id
 WHERE (f.fits = 1 AND f.found <= @P9) OR f.next_id IS NULL
 ORDER BY f.id DESC

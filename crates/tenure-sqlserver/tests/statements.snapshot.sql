@@ -29,9 +29,9 @@ INSERT INTO [tenure_audit] (at, actor, action, subject, detail) VALUES (@now, @P
 SELECT a.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.at) AS at_us, a.actor, a.action, a.subject, a.detail,
        f.fits, f.looked, f.found
 FROM (
-    SELECT w.id, w.created_us, w.fits, COUNT_BIG(*) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS looked, SUM(w.fits) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS found, LEAD(w.id) OVER (ORDER BY w.id DESC) AS next_id
+    SELECT w.id, w.fits, COUNT_BIG(*) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS looked, SUM(w.fits) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS found, LEAD(w.id) OVER (ORDER BY w.id DESC) AS next_id
     FROM (
-        SELECT TOP (@P2) l.id, 0 AS created_us,
+        SELECT TOP (@P2) l.id,
                CASE
                    WHEN (
                        @P3 IS NULL OR (l.actor = @P3 AND DATALENGTH(l.actor) = DATALENGTH(@P3))
@@ -1195,11 +1195,11 @@ DECLARE @changed1 bigint = ROWCOUNT_BIG();
 SELECT 1 AS tenure_statement, @changed1 AS tenure_changed;
 
 -- outbox_list
-SELECT f.id, f.created_us, f.fits, f.looked, f.found
+SELECT f.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, f.fits, f.looked, f.found
 FROM (
-    SELECT w.id, w.created_us, w.fits, COUNT_BIG(*) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS looked, SUM(w.fits) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS found, LEAD(w.id) OVER (ORDER BY w.id DESC) AS next_id
+    SELECT w.id, w.fits, COUNT_BIG(*) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS looked, SUM(w.fits) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS found, LEAD(w.id) OVER (ORDER BY w.id DESC) AS next_id
     FROM (
-        SELECT TOP (@P3) o.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
+        SELECT TOP (@P3) o.id,
                CASE
                    WHEN (@P4 IS NULL OR (o.topic = @P4 AND DATALENGTH(o.topic) = DATALENGTH(@P4))) AND (@P5 IS NULL OR (o.source = @P5 AND DATALENGTH(o.source) = DATALENGTH(@P5))) AND (@P6 IS NULL OR (o.type = @P6 AND DATALENGTH(o.type) = DATALENGTH(@P6))) AND (@P7 IS NULL OR o.created_at >= CAST(@P7 AS datetime2(6))) AND (@P8 IS NULL OR o.created_at < CAST(@P8 AS datetime2(6)))
                     AND (@P10 = 0 OR (
@@ -1214,16 +1214,16 @@ FROM (
         ORDER BY o.id DESC
     ) AS w
 ) AS f
+LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = f.id
 WHERE (f.fits = 1 AND f.found <= @P9) OR f.next_id IS NULL
 ORDER BY f.id DESC
 
 -- outbox_list_cause
-SELECT f.id, f.created_us, f.fits, f.looked, f.found
+SELECT f.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, f.fits, f.looked, f.found
 FROM (
-    SELECT w.id, w.created_us, w.fits, COUNT_BIG(*) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS looked, SUM(w.fits) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS found, LEAD(w.id) OVER (ORDER BY w.id DESC) AS next_id
+    SELECT w.id, w.fits, COUNT_BIG(*) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS looked, SUM(w.fits) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS found, LEAD(w.id) OVER (ORDER BY w.id DESC) AS next_id
     FROM (
-        SELECT q.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
-               CASE WHEN o.id IS NOT NULL AND (@P4 IS NULL OR (o.topic = @P4 AND DATALENGTH(o.topic) = DATALENGTH(@P4))) AND (@P5 IS NULL OR (o.source = @P5 AND DATALENGTH(o.source) = DATALENGTH(@P5))) AND (@P6 IS NULL OR (o.type = @P6 AND DATALENGTH(o.type) = DATALENGTH(@P6))) AND (@P7 IS NULL OR o.created_at >= CAST(@P7 AS datetime2(6))) AND (@P8 IS NULL OR o.created_at < CAST(@P8 AS datetime2(6))) THEN 1 ELSE 0 END AS fits
+        SELECT q.id, CASE WHEN o.id IS NOT NULL AND (@P4 IS NULL OR (o.topic = @P4 AND DATALENGTH(o.topic) = DATALENGTH(@P4))) AND (@P5 IS NULL OR (o.source = @P5 AND DATALENGTH(o.source) = DATALENGTH(@P5))) AND (@P6 IS NULL OR (o.type = @P6 AND DATALENGTH(o.type) = DATALENGTH(@P6))) AND (@P7 IS NULL OR o.created_at >= CAST(@P7 AS datetime2(6))) AND (@P8 IS NULL OR o.created_at < CAST(@P8 AS datetime2(6))) THEN 1 ELSE 0 END AS fits
         FROM (
             SELECT TOP (@P3) d.id
             FROM [tenure_outbox_dead] AS d WITH (INDEX (cause))
@@ -1233,16 +1233,16 @@ FROM (
         LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = q.id
     ) AS w
 ) AS f
+LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = f.id
 WHERE (f.fits = 1 AND f.found <= @P9) OR f.next_id IS NULL
 ORDER BY f.id DESC
 
 -- outbox_list_dead
-SELECT f.id, f.created_us, f.fits, f.looked, f.found
+SELECT f.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, f.fits, f.looked, f.found
 FROM (
-    SELECT w.id, w.created_us, w.fits, COUNT_BIG(*) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS looked, SUM(w.fits) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS found, LEAD(w.id) OVER (ORDER BY w.id DESC) AS next_id
+    SELECT w.id, w.fits, COUNT_BIG(*) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS looked, SUM(w.fits) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS found, LEAD(w.id) OVER (ORDER BY w.id DESC) AS next_id
     FROM (
-        SELECT q.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
-               CASE WHEN o.id IS NOT NULL AND (@P4 IS NULL OR (o.topic = @P4 AND DATALENGTH(o.topic) = DATALENGTH(@P4))) AND (@P5 IS NULL OR (o.source = @P5 AND DATALENGTH(o.source) = DATALENGTH(@P5))) AND (@P6 IS NULL OR (o.type = @P6 AND DATALENGTH(o.type) = DATALENGTH(@P6))) AND (@P7 IS NULL OR o.created_at >= CAST(@P7 AS datetime2(6))) AND (@P8 IS NULL OR o.created_at < CAST(@P8 AS datetime2(6))) THEN 1 ELSE 0 END AS fits
+        SELECT q.id, CASE WHEN o.id IS NOT NULL AND (@P4 IS NULL OR (o.topic = @P4 AND DATALENGTH(o.topic) = DATALENGTH(@P4))) AND (@P5 IS NULL OR (o.source = @P5 AND DATALENGTH(o.source) = DATALENGTH(@P5))) AND (@P6 IS NULL OR (o.type = @P6 AND DATALENGTH(o.type) = DATALENGTH(@P6))) AND (@P7 IS NULL OR o.created_at >= CAST(@P7 AS datetime2(6))) AND (@P8 IS NULL OR o.created_at < CAST(@P8 AS datetime2(6))) THEN 1 ELSE 0 END AS fits
         FROM (
             SELECT TOP (@P3) d.id
             FROM [tenure_outbox_dead] AS d WITH (INDEX (discarded))
@@ -1252,37 +1252,35 @@ FROM (
         LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = q.id
     ) AS w
 ) AS f
+LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = f.id
 WHERE (f.fits = 1 AND f.found <= @P9) OR f.next_id IS NULL
 ORDER BY f.id DESC
 
 -- outbox_list_discarded
-SELECT f.id, f.created_us, f.fits, f.looked, f.found
+SELECT f.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, f.fits, f.looked, f.found
 FROM (
-    SELECT w.id, w.created_us, w.fits, COUNT_BIG(*) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS looked, SUM(w.fits) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS found, LEAD(w.id) OVER (ORDER BY w.id DESC) AS next_id
+    SELECT w.id, w.fits, COUNT_BIG(*) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS looked, SUM(w.fits) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS found, LEAD(w.id) OVER (ORDER BY w.id DESC) AS next_id
     FROM (
-        SELECT q.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
-               CASE
-                   WHEN o.id IS NOT NULL AND q.discarded_at IS NOT NULL AND (@P4 IS NULL OR (o.topic = @P4 AND DATALENGTH(o.topic) = DATALENGTH(@P4))) AND (@P5 IS NULL OR (o.source = @P5 AND DATALENGTH(o.source) = DATALENGTH(@P5))) AND (@P6 IS NULL OR (o.type = @P6 AND DATALENGTH(o.type) = DATALENGTH(@P6))) AND (@P7 IS NULL OR o.created_at >= CAST(@P7 AS datetime2(6))) AND (@P8 IS NULL OR o.created_at < CAST(@P8 AS datetime2(6))) THEN 1 ELSE 0
-               END AS fits
+        SELECT q.id, CASE WHEN o.id IS NOT NULL AND (@P4 IS NULL OR (o.topic = @P4 AND DATALENGTH(o.topic) = DATALENGTH(@P4))) AND (@P5 IS NULL OR (o.source = @P5 AND DATALENGTH(o.source) = DATALENGTH(@P5))) AND (@P6 IS NULL OR (o.type = @P6 AND DATALENGTH(o.type) = DATALENGTH(@P6))) AND (@P7 IS NULL OR o.created_at >= CAST(@P7 AS datetime2(6))) AND (@P8 IS NULL OR o.created_at < CAST(@P8 AS datetime2(6))) THEN 1 ELSE 0 END AS fits
         FROM (
-            SELECT TOP (@P3) d.id, d.discarded_at
+            SELECT TOP (@P3) d.id, CASE WHEN d.discarded_at IS NOT NULL THEN d.id END AS message
             FROM [tenure_outbox_dead] AS d
             WHERE d.id < @P1 AND d.id > @P2
             ORDER BY d.id DESC
         ) AS q
-        LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = q.id
+        LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = q.message
     ) AS w
 ) AS f
+LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = f.id
 WHERE (f.fits = 1 AND f.found <= @P9) OR f.next_id IS NULL
 ORDER BY f.id DESC
 
 -- outbox_list_pending
-SELECT f.id, f.created_us, f.fits, f.looked, f.found
+SELECT f.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, f.fits, f.looked, f.found
 FROM (
-    SELECT w.id, w.created_us, w.fits, COUNT_BIG(*) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS looked, SUM(w.fits) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS found, LEAD(w.id) OVER (ORDER BY w.id DESC) AS next_id
+    SELECT w.id, w.fits, COUNT_BIG(*) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS looked, SUM(w.fits) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS found, LEAD(w.id) OVER (ORDER BY w.id DESC) AS next_id
     FROM (
-        SELECT q.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
-               CASE WHEN o.id IS NOT NULL AND (@P4 IS NULL OR (o.topic = @P4 AND DATALENGTH(o.topic) = DATALENGTH(@P4))) AND (@P5 IS NULL OR (o.source = @P5 AND DATALENGTH(o.source) = DATALENGTH(@P5))) AND (@P6 IS NULL OR (o.type = @P6 AND DATALENGTH(o.type) = DATALENGTH(@P6))) AND (@P7 IS NULL OR o.created_at >= CAST(@P7 AS datetime2(6))) AND (@P8 IS NULL OR o.created_at < CAST(@P8 AS datetime2(6))) THEN 1 ELSE 0 END AS fits
+        SELECT q.id, CASE WHEN o.id IS NOT NULL AND (@P4 IS NULL OR (o.topic = @P4 AND DATALENGTH(o.topic) = DATALENGTH(@P4))) AND (@P5 IS NULL OR (o.source = @P5 AND DATALENGTH(o.source) = DATALENGTH(@P5))) AND (@P6 IS NULL OR (o.type = @P6 AND DATALENGTH(o.type) = DATALENGTH(@P6))) AND (@P7 IS NULL OR o.created_at >= CAST(@P7 AS datetime2(6))) AND (@P8 IS NULL OR o.created_at < CAST(@P8 AS datetime2(6))) THEN 1 ELSE 0 END AS fits
         FROM (
             SELECT TOP (@P3) either.id
             FROM (
@@ -1307,6 +1305,7 @@ FROM (
         LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = q.id
     ) AS w
 ) AS f
+LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = f.id
 WHERE (f.fits = 1 AND f.found <= @P9) OR f.next_id IS NULL
 ORDER BY f.id DESC
 

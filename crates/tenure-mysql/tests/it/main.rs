@@ -24,6 +24,7 @@ mod large;
 mod links;
 mod migration_faults;
 mod operator_plans;
+mod operators;
 mod outbox;
 mod outbox_adopt;
 mod outbox_locks;

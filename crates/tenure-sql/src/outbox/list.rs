@@ -18,6 +18,20 @@ use crate::value::Value;
 /// The longest text that can be an id in the table.
 const ID_MAX_BYTES: usize = 64;
 
+/// How many rows a walk looks at first.
+const FIRST_STEPS: u32 = 500;
+/// So many times more it looks at next.
+const MORE_STEPS: u32 = 6;
+
+/// What a walk has found.
+struct Walked {
+    steps: Vec<Listed>,
+    /// How many rows were looked at.
+    looked: u32,
+    /// The last of them.
+    end: Option<(RowId, Option<StoreTime>)>,
+}
+
 /// A row that a walk has come by: one that was found, or the last one.
 struct Listed {
     id: RowId,
@@ -37,20 +51,18 @@ impl Shared {
             return Ok(Listing::default());
         }
         let Some(walk) = self.walk_of(selection).await? else { return Ok(Listing::default()) };
-        let mut steps = self.walk(filter, state, &walk).await?;
-        let Some(end) = steps.pop() else { return Ok(Listing::default()) };
-        let (looked, last_looked) = (end.looked, (end.id, end.created_at));
-        steps.extend(Some(end).filter(|end| end.fits));
+        let Walked { mut steps, looked, end } = self.walk(filter, state, &walk).await?;
+        let Some((end, end_at)) = end else { return Ok(Listing::default()) };
         let found = steps.len();
         let cut = found >= walk.limit as usize;
         steps.truncate(walk.limit.saturating_sub(1) as usize);
         let last = steps.last().map(|step| step.id);
-        let far = if cut { steps.last().and_then(|step| step.created_at) } else { last_looked.1 };
+        let far = if cut { steps.last().and_then(|step| step.created_at) } else { end_at };
         let ids: Vec<i64> = steps.iter().map(|step| step.id.0).collect();
         let mut messages = self.summaries(&ids).await?;
         // What has become of them since they were found.
         messages.retain(|message| state.is_none_or(|state| message.state == state));
-        let more_before = walk.more_before(found, last, looked, Some(last_looked.0));
+        let more_before = walk.more_before(found, last, looked, Some(end));
         Ok(Listing {
             messages,
             // There is one message of an id, and it was looked at.
@@ -142,8 +154,31 @@ impl Shared {
         Ok(Some((cells.whole()?, StoreTime::from_micros(cells.whole()?))))
     }
 
-    /// What was found, and behind it, or last among it, the last row that was looked at.
-    async fn walk(
+    /// Walks until enough is found, or as far as it may: a few rows first, for mostly they hold a page, and ever more then.
+    async fn walk(&self, filter: &Filter, state: Option<State>, walk: &Walk) -> Result<Walked, StoreError> {
+        let mut walked = Walked { steps: Vec::new(), looked: 0, end: None };
+        let (mut before, mut portion) = (walk.before, FIRST_STEPS);
+        loop {
+            let steps = portion.min(walk.steps - walked.looked);
+            let found = u32::try_from(walked.steps.len()).unwrap_or(u32::MAX);
+            let next = Walk { before, steps, limit: walk.limit.saturating_sub(found), ..*walk };
+            let mut listed = self.portion(filter, state, &next).await?;
+            let Some(end) = listed.pop() else { return Ok(walked) };
+            walked.looked += end.looked;
+            walked.end = Some((end.id, end.created_at));
+            before = end.id.0;
+            let short = end.looked < steps;
+            walked.steps.extend(listed);
+            walked.steps.extend(Some(end).filter(|end| end.fits));
+            if short || walked.steps.len() >= walk.limit as usize || walked.looked >= walk.steps {
+                return Ok(walked);
+            }
+            portion = portion.saturating_mul(MORE_STEPS);
+        }
+    }
+
+    /// What was found in one portion of a walk, and behind it, or last among it, the last row that was looked at.
+    async fn portion(
         &self,
         filter: &Filter,
         state: Option<State>,

@@ -9,7 +9,6 @@ mod cluster;
 mod event;
 mod lease;
 mod message;
-mod observe;
 mod operator;
 mod search;
 #[cfg(test)]

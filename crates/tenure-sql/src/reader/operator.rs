@@ -27,17 +27,23 @@ impl Reader<'_> {
     pub fn audit(self, row: &impl Columns, found: &mut AuditFound) -> Result<(), StoreError> {
         found.looked = counted(self.need(row.number("looked"), "looked")?);
         found.end = self.maybe(row.number("end_id"), "end_id")?.map(AuditId);
-        let Some(id) = self.maybe(row.number("id"), "id")? else { return Ok(()) };
+        if self.maybe(row.number("id"), "id")?.is_some() {
+            found.lines.push(self.audit_line(row)?);
+        }
+        Ok(())
+    }
+
+    /// A line of audit. The columns are `id`, `at_us`, `actor`, `action`, `subject` and `detail`.
+    pub fn audit_line(self, row: &impl Columns) -> Result<AuditLine, StoreError> {
         let text = |column| self.maybe(row.text(column), column).map(Option::unwrap_or_default);
-        found.lines.push(AuditLine {
-            id: AuditId(id),
+        Ok(AuditLine {
+            id: AuditId(self.need(row.number("id"), "id")?),
             at: self.need(row.moment("at_us"), "at")?,
             actor: text("actor")?,
             action: text("action")?,
             subject: text("subject")?,
             detail: text("detail")?,
-        });
-        Ok(())
+        })
     }
 }
 
