@@ -1,8 +1,14 @@
 //! The binary `tenure`.
 
 mod args;
+mod audit;
 mod bench;
 mod daemon;
+#[cfg(feature = "dashboard")]
+mod dashboard;
+#[cfg(not(feature = "dashboard"))]
+#[path = "no_dashboard.rs"]
+mod dashboard;
 mod demo;
 mod lease;
 mod migrate;
@@ -47,7 +53,8 @@ fn work() -> ExitCode {
         Err(error) => return output::usage(&error),
     };
     log(&cli);
-    let (json, runs) = (cli.global.json, matches!(cli.command, Command::Run(_) | Command::Relay(_)));
+    let (json, runs) =
+        (cli.global.json, matches!(cli.command, Command::Run(_) | Command::Relay(_) | Command::Dashboard(_)));
     let outcome = match runtime(&cli.command).enable_all().build() {
         Ok(runtime) => {
             let outcome = runtime.block_on(dispatch(cli));
@@ -71,6 +78,7 @@ fn work() -> ExitCode {
 fn runtime(command: &Command) -> Builder {
     match command {
         Command::Relay(_)
+        | Command::Dashboard(_)
         | Command::Bench(_)
         | Command::Demo(_)
         | Command::DemoNode(_)
@@ -100,6 +108,8 @@ async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Relay(args) => relay::relay(global, &args).await,
         Command::Outbox(command) => outbox::outbox(global, &command).await,
         Command::Status(args) => status::status(global, &args).await,
+        Command::Dashboard(args) => dashboard::dashboard(global, &args).await,
+        Command::Audit(command) => audit::audit(global, &command).await,
         Command::Run(args) => run::run(global, &args).await,
         Command::Lease(command) => lease::lease(global, &command).await,
         Command::Daemon(command) => daemon::daemon(global, &command).await,

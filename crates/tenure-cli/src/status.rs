@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use tenure::core::lease::LeasePageOf;
-use tenure::core::outbox::{Health, HealthThresholds, Level};
+use tenure::core::outbox::{Health, Level};
 use tenure::core::show::{LeaseLine, Overview, StatsShape, StatusShape, SubscriptionShape};
 use tenure::core::subscription::Progress;
 use tenure::event::Position;
@@ -22,12 +22,7 @@ const SUBSCRIPTIONS: u32 = 1_000;
 const LEASES: usize = 200;
 
 pub(crate) async fn status(global: &Global, args: &StatusArgs) -> Result<ExitCode, Failure> {
-    let thresholds = HealthThresholds {
-        lag_degraded: args.lag_degraded,
-        lag_unhealthy: args.lag_unhealthy,
-        dead_degraded: args.dead_degraded,
-        dead_unhealthy: args.dead_unhealthy,
-    };
+    let thresholds = args.health.thresholds();
     let url = store::database_url(global)?;
     store::refuse_memory(url)?;
     let database = store::open_existing(global, url).await?;

@@ -20,7 +20,8 @@
 //! | [`subscription`] | reading all events in order: where a reader stands, what it does about failures |
 //! | [`cluster`] | nodes, election, daemons: the pure decisions of a store, a leader and a node |
 //! | [`show`] | what programs see: the shapes of JSON, with their schemas |
-//! | [`observe`] | what the loops of a process say of themselves |
+//! | [`observe`] | what the loops of a process say of themselves; numbers, traces, who did what |
+//! | [`health`] | whether all is well, judged from facts |
 //! | [`registry`] | what kind of work a lock's name stands for |
 //! | [`memory`] | the in-memory backend, for tests and single processes |
 
@@ -30,6 +31,7 @@ pub mod entity;
 pub mod error;
 pub mod event;
 pub mod hash;
+pub mod health;
 pub mod id;
 pub mod lease;
 pub mod memory;

@@ -145,7 +145,7 @@ impl Inbox {
         let (consumer, id) = (consumer.as_str(), id.to_string());
         let mut statement = transaction.prepare_cached(&self.statements().inbox_accept)?;
         if statement.execute(params![consumer, id, print, self.now()])? == 1 {
-            return Ok(Accept::Fresh);
+            return Ok(Accept::Fresh.counted());
         }
         self.read_in(transaction, consumer, &id, print)
     }
@@ -282,7 +282,7 @@ mod on_sqlx {
                 .bind(print.clone())
                 .bind(self.now());
             if accept.execute(&mut *transaction).await.map_err(from_sqlx)?.rows_affected() == 1 {
-                return Ok(Accept::Fresh);
+                return Ok(Accept::Fresh.counted());
             }
             self.read(transaction, consumer, id, print).await
         }

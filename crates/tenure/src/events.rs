@@ -7,7 +7,12 @@ use tenure_core::contract::{AppendError, EventStore};
 use tenure_core::event::{
     AllPage, Append, AppendAnswer, Limits, Position, Snapshot, StreamName, StreamPage, StreamRead,
 };
+use tenure_core::observe::METER;
+use tenure_core::time::Clock;
 
+use tracing::{Instrument, field};
+
+use crate::clock::SteadyClock;
 use crate::hub::{Bell, Hub};
 
 /// Events: appended stream by stream, read by stream or all in order. Cheap to clone.
@@ -58,8 +63,31 @@ impl Events {
     /// it happened: the same append again, with the same ids, tells.
     pub async fn append(&self, append: &Append) -> Result<AppendAnswer, AppendError> {
         append.check_outbox(self.has_outbox)?;
+        let span =
+            tracing::debug_span!("tenure.events.append", count = append.events.len(), answer = field::Empty);
+        let began = SteadyClock.now();
         // The store checks the rest, before it does anything.
-        self.store.append(append, &self.limits).await
+        let answer = self.store.append(append, &self.limits).instrument(span.clone()).await;
+        METER.events_append.observe(0, began.until(SteadyClock.now()));
+        let (word, slot) = match &answer {
+            Ok(AppendAnswer::Appended(_)) => ("appended", 0),
+            Ok(AppendAnswer::Conflict { .. }) => ("conflict", 1),
+            Ok(AppendAnswer::Duplicate | AppendAnswer::Refused { .. } | AppendAnswer::Differs) => {
+                ("repeated", 2)
+            }
+            Err(AppendError::Store(error)) => {
+                METER.store_error(error);
+                ("unknown", 3)
+            }
+            // Nothing was asked of the store.
+            Err(_) => return answer,
+        };
+        METER.events_appends.add(slot, 1);
+        if slot == 0 {
+            METER.outbox_enqueued.add(0, append.dispatches.len() as u64);
+        }
+        span.record("answer", word);
+        answer
     }
 
     /// Reads one stream. A row that cannot be read is an error that names it.

@@ -6,9 +6,16 @@
 use std::future::Future;
 use std::sync::OnceLock;
 use std::thread;
+use std::time::Duration;
 
+use tenure_core::observe::RunnerKind;
 use tokio::runtime::{Builder, Handle};
 use tokio::task::JoinHandle;
+
+use crate::runners::runners;
+
+/// How often the thread shows that it lives.
+const BEAT: Duration = Duration::from_secs(2);
 
 /// Runs `task` on the heartbeat thread. Dropping the handle does not stop it.
 pub(crate) fn spawn<T: Send + 'static>(task: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
@@ -24,7 +31,19 @@ fn handle() -> &'static Handle {
 fn start() -> Option<Handle> {
     let runtime = Builder::new_current_thread().enable_all().build().ok()?;
     let handle = runtime.handle().clone();
-    let beat = move || runtime.block_on(std::future::pending::<()>());
-    thread::Builder::new().name("tenure-heart".into()).spawn(beat).ok()?;
+    let run = move || runtime.block_on(beat());
+    thread::Builder::new().name("tenure-heart".into()).spawn(run).ok()?;
     Some(handle)
+}
+
+/// Lives for ever, and shows it: something that blocks this thread costs every lease, and is the one thing that nobody sees
+/// otherwise.
+async fn beat() {
+    let beat = runners().register(RunnerKind::Heart, "heart", BEAT);
+    beat.state("beating");
+    loop {
+        beat.cycled();
+        beat.advanced();
+        tokio::time::sleep(BEAT).await;
+    }
 }

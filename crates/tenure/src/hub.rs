@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use tenure_core::StoreError;
 use tenure_core::contract::{EventStore, OutboxStore, Wakeup};
+use tenure_core::observe::RunnerKind;
 use tenure_core::outbox::Pace;
 use tenure_core::time::Clock;
 use tokio::sync::watch;
 
 use crate::clock::SteadyClock;
+use crate::runners::runners;
 use crate::stop::Stop;
 
 /// How long to wait before listening anew.
@@ -202,15 +204,23 @@ impl Lookout {
 }
 
 async fn listen(bell: Bell, shared: Arc<Shared>, stop: Stop) {
+    let beat = runners().register(RunnerKind::Listener, bell.who(), AGAIN_AFTER);
     while !stop.is_stopped() {
-        match bell.listen().await {
+        match beat.during(bell.listen()).await {
             Ok(None) => return,
             Ok(Some(wakeup)) => {
                 shared.works.store(true, Ordering::Relaxed);
-                hear(&*wakeup, bell.who(), &shared, &stop).await;
+                beat.state("listening");
+                beat.trouble(None);
+                beat.waiting(hear(&*wakeup, bell.who(), &shared, &stop)).await;
                 shared.works.store(false, Ordering::Relaxed);
+                beat.state("not listening");
             }
-            Err(error) => tracing::warn!(%error, "{} cannot be woken by the store; they poll", bell.who()),
+            Err(error) => {
+                tracing::warn!(%error, "{} cannot be woken by the store; they poll", bell.who());
+                beat.state("not listening");
+                beat.trouble(Some(error.to_string()));
+            }
         }
         tokio::select! {
             () = stop.stopped() => {}

@@ -37,6 +37,7 @@ mod error;
 mod events;
 mod exclusive;
 mod fenced;
+mod health;
 mod heart;
 mod hub;
 mod lease;
@@ -48,10 +49,12 @@ mod open_leases;
 mod presence;
 mod record;
 mod relay;
+mod runners;
 pub mod sink;
 mod stop;
 mod subscription;
 mod sweeper;
+pub mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
 
@@ -61,6 +64,7 @@ pub use tenure_core::StoreError;
 pub use tenure_core::cluster::{
     ClusterSettings, DaemonFilter, DaemonName, DaemonSpec, DaemonState, Group, Steering,
 };
+pub use tenure_core::health::{HealthReport, HealthThresholds, Level};
 pub use tenure_core::id::{Node, NodeName};
 pub use tenure_core::lease::{
     Fence, FenceError, Fenced, Holder, LeaseName, LeaseSettings, Loss, PresenceSettings, Release, Term,
@@ -97,14 +101,16 @@ pub use error::LeaseError;
 pub use events::Events;
 pub use exclusive::run_exclusively;
 pub use fenced::FencedLeases;
+pub use health::HealthMonitor;
 pub use lease::{Acquired, Lease, Leases, OnLost, TrustWatch};
 pub use locks::LeaseLocks;
 pub use mandate::{InAir, Left, Mandate};
 pub use node::{local_node, new_id};
-pub use open::{Database, OpenError, OpenOptions, Store, migrations, open};
+pub use open::{Database, OpenError, OpenOptions, Purpose, Store, migrations, open};
 pub use open_leases::{grants_leases_only, open_leases};
 pub use record::{Recorder, RecorderOptions, Recording, RecordingLeases, RecordingLocks};
 pub use relay::{Depot, Relay, RelayError, RelayStatus, Role};
+pub use runners::{Beat, Runners, runners};
 pub use stop::Stop;
 pub use subscription::{
     EventHandler, HandleError, Handling, Projection, Route, Routes, Subscription, SubscriptionError,

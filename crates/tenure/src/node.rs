@@ -16,7 +16,8 @@ pub fn local_node(name: Option<&str>) -> Result<Node, NameError> {
     Ok(Node { name, incarnation: random_unique(), machine, pid: std::process::id() })
 }
 
-fn machine_name() -> String {
+/// What this machine is called.
+pub(crate) fn machine_name() -> String {
     let name = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
     // The name goes into rows and onto terminals: no control characters, no novels.
     let clean = |name: String| name.chars().filter(|c| !c.is_control()).take(100).collect::<String>();

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tenure_core::contract::{LeaseStore, PresenceSession};
 use tenure_core::error::StoreError;
 use tenure_core::lease::PresenceSettings;
+use tenure_core::observe::METER;
 use tenure_core::time::{Clock, Monotonic};
 use tokio::sync::watch;
 
@@ -95,12 +96,14 @@ impl Pinger {
                     return;
                 }
                 Err(error) => {
+                    METER.presence_broken.add(0, 1);
                     tracing::warn!(%error, "no presence session; leases live by their ttl meanwhile");
                     tokio::time::sleep(REOPEN_AFTER).await;
                     continue;
                 }
             };
             if let Err(error) = self.ping(&session).await {
+                METER.presence_broken.add(0, 1);
                 tracing::warn!(%error, "the presence session broke; leases live by their ttl meanwhile");
             }
             self.state.send_replace(SessionState::Closed);
@@ -129,6 +132,7 @@ impl Pinger {
             tokio::time::timeout(self.settings.idle_timeout, session.ping())
                 .await
                 .map_err(|_| silent())??;
+            METER.presence_pings.add(0, 1);
             self.state.send_replace(SessionState::Open { session: session.clone(), ping: started });
         }
     }

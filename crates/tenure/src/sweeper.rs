@@ -6,9 +6,13 @@ use std::time::Duration;
 
 use tenure_core::contract::OutboxStore;
 use tenure_core::lease::SettingsError;
+use tenure_core::observe::{METER, RunnerKind};
 use tenure_core::outbox::{InboxSettings, RelaySettings, Retention};
 
+use tracing::Instrument;
+
 use crate::mandate::{InAir, Left, Mandate};
+use crate::runners::runners;
 use crate::stop::Stop;
 
 /// The pause between two steps of a sweep.
@@ -62,21 +66,39 @@ impl Sweeper {
         let office = mandate.map(Mandate::fence);
         let never = Stop::new();
         let lost = mandate.map_or(&never, Mandate::lost);
+        let beat = runners().register(RunnerKind::Sweeper, "retention", self.retention.every);
+        beat.state("at work");
         loop {
             let mut resume = None;
             loop {
                 if stop.is_stopped() || mandate.is_some_and(|mandate| !mandate.is_alive()) {
                     return Swept::Over;
                 }
-                match self.store.sweep(office, &self.retention, resume).await {
-                    Ok(swept) if swept.fenced => return Swept::Refused,
+                let span = tracing::debug_span!("tenure.outbox.sweep");
+                let step = self.store.sweep(office, &self.retention, resume).instrument(span);
+                match beat.during(step).await {
+                    Ok(swept) if swept.fenced => {
+                        METER.fence_refusals.add(0, 1);
+                        return Swept::Refused;
+                    }
                     Ok(swept) => {
                         let rows = swept.dispatched + swept.dead + swept.discarded + swept.inbox;
                         self.swept.fetch_add(rows, Ordering::Relaxed);
                         resume = swept.resume;
+                        for (slot, rows) in [swept.dispatched, swept.dead, swept.discarded, swept.inbox]
+                            .into_iter()
+                            .enumerate()
+                        {
+                            METER.outbox_deleted.add(slot, rows);
+                        }
+                        beat.count("swept", rows);
+                        beat.trouble(None);
+                        beat.advanced();
                     }
                     Err(error) => {
                         tracing::warn!(%error, "retention will try again");
+                        METER.store_error(&error);
+                        beat.trouble(Some(error.to_string()));
                         resume = None;
                     }
                 }
@@ -89,10 +111,15 @@ impl Sweeper {
                 // Others want to write too.
                 tokio::time::sleep(BETWEEN_STEPS).await;
             }
-            tokio::select! {
-                () = stop.stopped() => return Swept::Over,
-                () = lost.stopped() => return Swept::Over,
-                () = tokio::time::sleep(self.retention.every) => {}
+            let rest = async {
+                tokio::select! {
+                    () = stop.stopped() => true,
+                    () = lost.stopped() => true,
+                    () = tokio::time::sleep(self.retention.every) => false,
+                }
+            };
+            if beat.during(rest).await {
+                return Swept::Over;
             }
         }
     }

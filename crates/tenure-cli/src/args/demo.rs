@@ -30,6 +30,9 @@ pub(crate) struct DemoArgs {
     /// How often the node in office is killed; 0s never
     #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = duration)]
     pub(crate) kill_every: Duration,
+    /// Where its dashboard listens, on this machine only: every failover can be seen there as it happens; off has none
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7070")]
+    pub(crate) listen: String,
     /// Keep the SQLite file afterwards, in this directory; by default it is removed
     #[arg(long, value_name = "DIRECTORY")]
     pub(crate) keep: Option<PathBuf>,

@@ -1,8 +1,10 @@
 //! The command line, as clap reads it.
 
+mod audit;
 mod bench;
 mod cluster;
 mod daemon;
+mod dashboard;
 mod demo;
 mod outbox;
 
@@ -13,12 +15,16 @@ use clap::builder::{BoolishValueParser, NonEmptyStringValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+pub(crate) use self::audit::AuditCommand;
 pub(crate) use self::bench::{
     AppendArgs, DrainArgs, EnqueueArgs, KafkaArgs, LatencyArgs, LatencyTo, LoadArgs, ParkedArgs,
     SubscribeArgs,
 };
 pub(crate) use self::cluster::{ClusterArgs, ClusterMeasure, ClusterNodeArgs};
 pub(crate) use self::daemon::{DaemonCommand, SteerArgs};
+pub(crate) use self::dashboard::{
+    AccessArgs, DashboardArgs, DashboardCommand, HealthArgs, MetricsArg, TokenArgs,
+};
 pub(crate) use self::demo::{DemoArgs, DemoNodeArgs};
 pub(crate) use self::outbox::{
     ChangeArgs, Coordination, FilterArgs, OnDeadArg, OutboxCommand, RelayArgs, SendArgs, StatusArgs,
@@ -39,7 +45,8 @@ pub(crate) use self::outbox::{
         tenure send --db sqlite:app.db --topic orders '{\"order\":7}'\n  \
         tenure relay --db sqlite:app.db --to http://127.0.0.1:8080/events\n  \
         tenure run --lease sqlite:jobs.db --name nightly -- ./nightly.sh\n  \
-        tenure status --db sqlite:app.db\n\n\
+        tenure status --db sqlite:app.db\n  \
+        tenure dashboard --db sqlite:app.db\n\n\
         Exit codes: 0 done, 1 failed, 2 wrong usage; `tenure run` returns the exit code of its command."
 )]
 pub(crate) struct Cli {
@@ -94,6 +101,7 @@ pub(crate) enum Command {
     #[command(subcommand, after_help = "Example:\n  tenure outbox list --state dead --db sqlite:app.db")]
     Outbox(OutboxCommand),
     Status(StatusArgs),
+    Dashboard(Box<DashboardArgs>),
     Run(RunArgs),
     /// See who holds which lease, how it came to that, and have a holder out of office
     #[command(subcommand, after_help = "Example:\n  tenure lease list --db postgres://app@db.internal/app")]
@@ -101,6 +109,9 @@ pub(crate) enum Command {
     /// See where daemons run and why; pause, resume and move them
     #[command(subcommand, after_help = "Example:\n  tenure daemon list --db postgres://app@db.internal/app")]
     Daemon(DaemonCommand),
+    /// See what operators did
+    #[command(subcommand, after_help = "Example:\n  tenure audit list --actor ada --db sqlite:app.db")]
+    Audit(AuditCommand),
     Migrate(MigrateArgs),
     /// Measure, on your machine and your database
     #[command(subcommand, after_help = "Example:\n  tenure bench failover --db sqlite:bench.db --rounds 10")]

@@ -6,7 +6,7 @@ use clap::builder::{BoolishValueParser, NonEmptyStringValueParser};
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use tenure::core::outbox::{MessageId, Part, State};
 
-use super::duration;
+use super::{AccessArgs, HealthArgs, duration};
 
 /// Enqueue one message in a transaction of its own
 ///
@@ -61,6 +61,7 @@ pub(crate) struct SendArgs {
     tenure relay --db postgres://app@db.internal/app --to https://receiver.internal/events\n  \
     tenure relay --db postgres://app@db.internal/app --to https://receiver.internal/events --coordination partitioned:8\n  \
     tenure relay --db postgres://app@db.internal/app --to https://receiver.internal/events --lease etcd://etcd.internal:2379\n  \
+    tenure relay --db postgres://app@db.internal/app --to https://receiver.internal/events --listen 127.0.0.1:7070\n  \
     tenure relay --db sqlite:app.db --to stdout: --until-empty")]
 pub(crate) struct RelayArgs {
     /// Where messages go: http://…, https://…, kafka://BROKERS/TOPIC, nats://HOST/SUBJECT or stdout:
@@ -127,6 +128,16 @@ pub(crate) struct RelayArgs {
     /// How long dead messages are kept; for ever by default
     #[arg(long, env = "TENURE_KEEP_DEAD", value_name = "DURATION", value_parser = duration)]
     pub(crate) keep_dead: Option<Duration>,
+    /// Serve the dashboard, /health/live, /health/ready and /metrics here, as `tenure dashboard` does
+    #[arg(long, env = "TENURE_LISTEN", value_name = "ADDRESS")]
+    pub(crate) listen: Option<String>,
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
+    #[command(flatten)]
+    pub(crate) health: HealthArgs,
+    /// Do not write down, for others to see, what the loops of this process do
+    #[arg(long, env = "TENURE_NO_REPORT", value_parser = BoolishValueParser::new())]
+    pub(crate) no_report: bool,
     /// Stop when nothing is left that could be delivered now or is to be tried again; with 1 if messages died meanwhile
     #[arg(long)]
     pub(crate) until_empty: bool,
@@ -259,18 +270,8 @@ pub(crate) struct ChangeArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tenure status --db postgres://app@db.internal/app || page-someone")]
 pub(crate) struct StatusArgs {
-    /// The oldest message has waited for this long: degraded
-    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = duration)]
-    pub(crate) lag_degraded: Duration,
-    /// The oldest message has waited for this long: unhealthy
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
-    pub(crate) lag_unhealthy: Duration,
-    /// So many dead messages: degraded
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) dead_degraded: u64,
-    /// So many dead messages: unhealthy
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    pub(crate) dead_unhealthy: u64,
+    #[command(flatten)]
+    pub(crate) health: HealthArgs,
 }
 
 /// As the library bounds it.

@@ -26,12 +26,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use tenure::{Database, OpenOptions, Stop};
+use tenure::{Database, HealthThresholds, OpenOptions, Stop, local_node};
 
 pub(crate) use self::node::node;
 use self::nodes::Nodes;
 use self::view::View;
 use crate::args::{DemoArgs, Global};
+use crate::dashboard::Front;
 use crate::output::{self, Failure};
 use crate::signals::Signals;
 
@@ -55,6 +56,16 @@ pub(crate) async fn demo(global: &Global, args: &DemoArgs) -> Result<ExitCode, F
     database.schema().migrate().await?;
     let journal = directory.join("duplicates.log");
     let mut nodes = Nodes::start(args.nodes, &url, &journal)?;
+    let watching = Stop::new();
+    let watched = match front(&args.listen).await? {
+        None => None,
+        Some(front) => {
+            front.announce(global);
+            let (global, url, end) = (global.clone(), url.clone(), watching.clone());
+            let node = local_node(Some("demo"))?;
+            Some(tokio::spawn(front.serve(global, url, node, HealthThresholds::default(), true, end)))
+        }
+    };
     let mut view = View::new(global.json, args);
     view.begin(&file);
     let mut signals = Signals::catch()?;
@@ -66,6 +77,11 @@ pub(crate) async fn demo(global: &Global, args: &DemoArgs) -> Result<ExitCode, F
         }
     };
     nodes.end().await;
+    watching.stop();
+    if let Some(watched) = watched {
+        // It is no part of the ledger, whatever became of it.
+        let _ = watched.await;
+    }
     let ledger = ledger::draw_up(&database, &journal, &asked, nodes.failovers()).await?;
     view.end(&ledger);
     if let Some(kept) = &args.keep {
@@ -76,6 +92,20 @@ pub(crate) async fn demo(global: &Global, args: &DemoArgs) -> Result<ExitCode, F
         ));
     }
     Ok(ExitCode::from(u8::from(!ledger.is_clean())))
+}
+
+/// What the demo can be watched on. A port that is taken is no reason not to run: another one is taken then.
+async fn front(listen: &str) -> Result<Option<Front>, Failure> {
+    if listen == "off" || !cfg!(feature = "dashboard") {
+        return Ok(None);
+    }
+    match Front::of_samples(listen).await {
+        Err(Failure::Failed(taken)) => {
+            output::note(format_args!("{taken}; another port is taken"));
+            Ok(Some(Front::of_samples("127.0.0.1:0").await?))
+        }
+        front => front.map(Some),
+    }
 }
 
 /// A file that is not there yet: a ledger about another demo's loans would be wrong.

@@ -54,6 +54,9 @@ pub(crate) async fn node(global: &Global, args: &DemoNodeArgs) -> Result<ExitCod
     let (relaying, routing) = (stop.clone(), stop.clone());
     let mut relaying = tokio::spawn(async move { relay.run(&relaying).await });
     let mut routing = tokio::spawn(async move { subscription.run(&routing).await });
+    let (runners, reporting) = (database.runners(), stop.clone());
+    let reporting =
+        tokio::spawn(async move { tenure::runners().report_to(runners, local, &reporting).await });
     let mut signals = Signals::catch()?;
     tokio::select! {
         _ = signals.ending() => {}
@@ -62,7 +65,7 @@ pub(crate) async fn node(global: &Global, args: &DemoNodeArgs) -> Result<ExitCod
         ended = &mut routing => return Err(Failure::Failed(format!("the routes ended: {ended:?}"))),
     }
     stop.stop();
-    let _ = tokio::join!(relaying, routing);
+    let _ = tokio::join!(relaying, routing, reporting);
     Ok(ExitCode::SUCCESS)
 }
 

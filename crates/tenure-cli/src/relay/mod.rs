@@ -13,17 +13,23 @@ use serde_json::json;
 use tenure::core::contract::{LeaseStore, Sink};
 use tenure::sink::{self, HttpOptions, KafkaSinkOptions, NatsOptions, SinkError, SinkOptions};
 use tenure::{
-    Database, FencedLeases, LeaseSettings, OutboxParts, RelayError, RelayStatus, Role, Stop, local_node,
+    Database, FencedLeases, HealthThresholds, LeaseSettings, Node, OutboxParts, RelayError, RelayStatus,
+    Role, Stop, local_node,
 };
+use tokio::task::JoinHandle;
 
 use self::work::{Plan, Status, Work};
 use crate::args::{Coordination, Global, RelayArgs};
+use crate::dashboard::Front;
 use crate::output::{self, Failure};
 use crate::signals::Signals;
 use crate::store;
 
 /// How often `--until-empty` asks whether anything is left.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// How long the dashboard may take to end.
+const DASHBOARD_END: Duration = Duration::from_secs(4);
 
 /// Signals within this time are one.
 const SAME_WISH: Duration = Duration::from_millis(500);
@@ -40,6 +46,8 @@ pub(crate) async fn relay(global: &Global, args: &RelayArgs) -> Result<ExitCode,
     let lease_settings = LeaseSettings::with_ttl(args.ttl);
     lease_settings.validate()?;
     let lease = tenure::LeaseName::new(args.lease_name.as_str())?;
+    let thresholds = args.health.thresholds();
+    thresholds.validate()?;
     let node = local_node(args.name.as_deref())?;
     let url = store::database_url(global)?;
     store::refuse_memory(url)?;
@@ -49,6 +57,14 @@ pub(crate) async fn relay(global: &Global, args: &RelayArgs) -> Result<ExitCode,
         store::refuse_missing_file(url)?;
     }
     let mut signals = Signals::catch()?;
+    let beside = match &args.listen {
+        None => None,
+        Some(listen) => {
+            let front = Front::bind(listen, &args.access).await?;
+            front.announce(global);
+            Some(Beside::start(front, global, url, &node, thresholds))
+        }
+    };
     let database = tokio::select! {
         biased;
         _ = signals.ending() => return Ok(ExitCode::SUCCESS),
@@ -69,6 +85,12 @@ pub(crate) async fn relay(global: &Global, args: &RelayArgs) -> Result<ExitCode,
     // Its terms are the database's own, whoever grants it: only so can the database refuse a relay that was deposed.
     let fenced = |leases| Arc::new(FencedLeases::new(leases, database.registry())) as Arc<dyn LeaseStore>;
     let leases = leases.map(fenced);
+    let reporting = Stop::new();
+    let reporter = (!args.no_report).then(|| {
+        tenure::telemetry::this_node(&node);
+        let (store, node, stop) = (database.runners(), node.clone(), reporting.clone());
+        tokio::spawn(async move { tenure::runners().report_to(store, node, &stop).await })
+    });
     let stop = Stop::new();
     let named = args.name.is_some();
     let plan = Plan { node, named, sink, settings, retention, lease, leases, lease_settings };
@@ -111,6 +133,15 @@ pub(crate) async fn relay(global: &Global, args: &RelayArgs) -> Result<ExitCode,
     }
     telling.stop();
     let _ = teller.await;
+    reporting.stop();
+    if let Some(beside) = beside {
+        beside.end().await;
+    }
+    if let Some(reporter) = reporter
+        && ended.is_some()
+    {
+        let _ = reporter.await;
+    }
     match ended {
         None => return Ok(ExitCode::from(1)),
         Some(Ok(ran)) => ran?,
@@ -123,6 +154,31 @@ pub(crate) async fn relay(global: &Global, args: &RelayArgs) -> Result<ExitCode,
     }
     result(global, args, &status(), code);
     Ok(ExitCode::from(code))
+}
+
+/// The dashboard of a relay: whatever becomes of it, the relay goes on.
+struct Beside {
+    stop: Stop,
+    task: JoinHandle<()>,
+}
+
+impl Beside {
+    fn start(front: Front, global: &Global, url: &str, node: &Node, thresholds: HealthThresholds) -> Self {
+        let (stop, global, url, node) = (Stop::new(), global.clone(), url.to_owned(), node.clone());
+        let end = stop.clone();
+        let task = tokio::spawn(async move {
+            if let Err(error) = front.serve(global, url, node, thresholds, false, end).await {
+                tracing::error!(%error, "the dashboard has ended; the relay goes on");
+            }
+        });
+        Self { stop, task }
+    }
+
+    async fn end(self) {
+        self.stop.stop();
+        // It bounds itself; a relay does not end later for it.
+        let _ = tokio::time::timeout(DASHBOARD_END, self.task).await;
+    }
 }
 
 /// Where the lease comes from, if that is not the database itself.

@@ -148,7 +148,7 @@ impl InboxView<'_> {
         let Some(seen) = seen.filter(|_| !off(Rule::InboxRemembers)) else {
             self.open.seen.insert(key.clone(), Seen { fingerprint, refused: None, accepted_at: now });
             self.open.fresh.insert(key);
-            return Accept::Fresh;
+            return Accept::Fresh.counted();
         };
         Accept::again(seen.fingerprint.as_ref(), fingerprint.as_ref(), seen.refused.clone())
     }

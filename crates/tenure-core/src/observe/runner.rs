@@ -47,11 +47,25 @@ pub enum RunnerKind {
     Job,
     /// A dashboard.
     Dashboard,
+    /// The thread that renews leases.
+    Heart,
+    /// Hears the store's hints that something was committed.
+    Listener,
 }
+
+/// The words of every kind.
+pub const RUNNER_KINDS: [&str; 13] = {
+    let (mut words, mut at) = ([""; 13], 0);
+    while at < words.len() {
+        words[at] = RunnerKind::ALL[at].as_str();
+        at += 1;
+    }
+    words
+};
 
 impl RunnerKind {
     /// Every kind.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Relay,
         Self::Parts,
         Self::Subscription,
@@ -63,6 +77,8 @@ impl RunnerKind {
         Self::Lease,
         Self::Job,
         Self::Dashboard,
+        Self::Heart,
+        Self::Listener,
     ];
 
     /// The word for it, as a row holds it.
@@ -79,6 +95,8 @@ impl RunnerKind {
             Self::Lease => "lease",
             Self::Job => "job",
             Self::Dashboard => "dashboard",
+            Self::Heart => "heart",
+            Self::Listener => "listener",
         }
     }
 }
@@ -120,6 +138,12 @@ pub struct RunnerReport {
     pub every: Duration,
     /// Its counters since it was started, each by a fixed name: delivered, transient, rejected, poison, dead, events, swept.
     pub counters: BTreeMap<Cow<'static, str>, u64>,
+}
+
+/// Who knows the loops of this process; the crate `tenure` does.
+pub trait LocalRunners: Send + Sync + fmt::Debug {
+    /// What they say of themselves now.
+    fn list(&self) -> Vec<RunnerReport>;
 }
 
 /// A report as a store keeps it. Times are by the store's clock.

@@ -10,6 +10,7 @@ use uuid::Uuid;
 use super::{Message, RetryPolicy};
 use crate::id::{NameError, check_name};
 use crate::lease::SettingsError;
+use crate::observe::METER;
 
 /// The longest name of a consumer, in bytes.
 const CONSUMER_MAX_BYTES: usize = 200;
@@ -54,11 +55,24 @@ impl Accept {
     /// the reason of a refusal.
     pub fn again<T: PartialEq + ?Sized>(then: Option<&T>, now: Option<&T>, refused: Option<String>) -> Self {
         let differs = then.zip(now).is_some_and(|(then, now)| then != now);
-        match refused {
+        let answer = match refused {
             _ if differs => Self::Differs,
             Some(reason) => Self::Refused { reason },
             None => Self::Duplicate,
-        }
+        };
+        answer.counted()
+    }
+
+    /// The same answer, counted among those of this process.
+    pub fn counted(self) -> Self {
+        let slot = match self {
+            Self::Fresh => 0,
+            Self::Duplicate => 1,
+            Self::Refused { .. } => 2,
+            Self::Differs => 3,
+        };
+        METER.inbox_accepts.add(slot, 1);
+        self
     }
 }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::MessageId;
 use crate::id::{NameError, check_name};
+use crate::observe::METER;
 use crate::time::StoreTime;
 
 /// The longest source, in bytes.
@@ -235,7 +236,9 @@ impl NewMessage {
         if messages.len() > ENQUEUE_MAX {
             return Err(MessageError::TooMany { count: messages.len(), limit: ENQUEUE_MAX });
         }
-        messages.iter().try_for_each(|message| message.check(limits))
+        messages.iter().try_for_each(|message| message.check(limits))?;
+        METER.outbox_enqueued.add(0, messages.len() as u64);
+        Ok(())
     }
 
     /// Checks everything that can be checked before the database sees it.

@@ -30,7 +30,6 @@ mod decode;
 mod drain;
 #[cfg(test)]
 mod drain_tests;
-mod health;
 mod ids;
 mod inbox;
 mod lane;
@@ -44,6 +43,7 @@ mod retention;
 mod retry;
 mod settings;
 
+pub use crate::health::{Health, HealthThresholds, Level};
 pub use admin::{
     Attempt, DEAD_LOOK_MAX, Details, Filter, LIST_MAX, LOOK_MAX, Listing, Selection, State, Stats, Summary,
 };
@@ -52,7 +52,6 @@ pub use cause::{CauseId, GRAVES_MAX, Grave, Graves, NotACauseId};
 pub use content::Existing;
 pub use decode::{Poison, decode};
 pub use drain::{Drain, Flight, Landing};
-pub use health::{Health, HealthThresholds, Level};
 pub use ids::{MessageId, deterministic_id};
 pub use inbox::{Accept, Consumer, InboxSettings, fingerprint};
 pub use look::{

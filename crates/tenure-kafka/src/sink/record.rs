@@ -1,6 +1,7 @@
 //! From a message to a record: a CloudEvent in the binary mode of the Kafka binding.
 
 use rdkafka::message::{Header, OwnedHeaders};
+use tenure_core::observe::trace_headers;
 use tenure_core::outbox::Message;
 use tenure_core::outbox::cloudevents::{EventSource, attributes, check_content_type};
 
@@ -30,13 +31,9 @@ pub(super) fn build(topic: &Topic, source: &EventSource, message: &Message) -> R
         put(&named, &value);
     });
     put("content-type", message.content_type());
-    for name in ["traceparent", "tracestate"] {
+    for (name, text) in trace_headers(&message.headers) {
         // Where tracing looks for it. A context that is none stays an attribute.
-        let context =
-            message.headers.get(name).filter(|value| value.bytes().all(|b| matches!(b, b' '..=b'~')));
-        if let Some(value) = context {
-            put(name, value);
-        }
+        put(name, text);
     }
     let timestamp = Some(message.created_at.as_micros() / 1_000).filter(|at| *at > 0);
     Ok(Record { topic: topic.of(&message.topic)?, headers, timestamp })

@@ -264,7 +264,7 @@ impl Inbox {
                 .await
                 .map_err(|error| self.sqlx_error(error))?;
             if row.is_some() {
-                return Ok(Accept::Fresh);
+                return Ok(Accept::Fresh.counted());
             }
             if let Some(before) = self.read_sqlx(&mut *connection, consumer, id).await? {
                 return Ok(before.judge(print.as_deref()));
@@ -289,7 +289,7 @@ impl Inbox {
                 .await
                 .map_err(|error| self.error(error))?;
             if !rows.is_empty() {
-                return Ok(Accept::Fresh);
+                return Ok(Accept::Fresh.counted());
             }
             if let Some(before) = self.read_on(client, consumer, id).await? {
                 return Ok(before.judge(print.as_deref()));

@@ -94,7 +94,7 @@ impl Inbox {
         let explain = |fault: Fault| fault.into_error(self.shared.label());
         for _ in 0..RESTLESS_TRIES {
             match session.run(&note).await {
-                Ok(answer) if answer.changed > 0 => return Ok(fresh),
+                Ok(answer) if answer.changed > 0 => return Ok(fresh.counted()),
                 // A database may leave out what is there instead of refusing it.
                 Ok(_) => {}
                 Err(fault) if fault.kind == FaultKind::Duplicate => {}

@@ -1,19 +1,22 @@
 //! Standing for election, and leading: carries out what the core's [`Coordinator`] decides.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tenure_core::StoreError;
 use tenure_core::cluster::{Answer, Coordinator, Daemon, Order, PAGE, Wanted};
 use tenure_core::lease::{Fence, Fenced, Loss};
-use tenure_core::time::Clock;
+use tenure_core::observe::{METER, RunnerKind};
+use tenure_core::time::{Clock, Monotonic};
 use tokio::sync::mpsc;
+use tracing::Instrument;
 
 use super::observer::ClusterEvent;
 use super::{Inner, Leadership};
 use crate::clock::SteadyClock;
 use crate::lease::Lease;
+use crate::runners::{Beat, runners};
 use crate::stop::Stop;
 
 /// How long a node that was deposed waits before it stands again.
@@ -31,8 +34,12 @@ enum Event {
 
 /// Stands for election until `stop` is given, and leads whenever it is elected.
 pub(super) async fn stand(inner: Arc<Inner>, lease: Lease, stop: Stop) {
+    let beat = runners().register(RunnerKind::Election, lease.name().as_str(), IDLE);
+    METER.election_leading.set(0, 0);
     while !stop.is_stopped() {
-        let fence = match lease.acquire_when_free(&stop).await {
+        beat.state("standing by");
+        let vacant = Vacant::watch(&inner);
+        let fence = match beat.waiting(lease.acquire_when_free(&stop)).await {
             Ok(Some(fence)) => fence,
             Ok(None) => return,
             Err(error) => {
@@ -52,7 +59,15 @@ pub(super) async fn stand(inner: Arc<Inner>, lease: Lease, stop: Stop) {
         inner.leads(Some(leadership));
         inner.observers.tell(&ClusterEvent::Elected { fence: fence.clone() });
         tracing::info!(%fence, "this node leads");
-        let ended = lead(&inner, &lease, &fence, &resigned, &stop).await;
+        if let Some(span) = vacant.ended() {
+            METER.election_failover.observe(0, span);
+        }
+        METER.election_terms.add(0, 1);
+        METER.election_leading.set(0, 1);
+        beat.state(format!("leading, term {}", fence.term));
+        let term = tracing::info_span!("tenure.election.term", term = %fence.term);
+        let ended = lead(&inner, &lease, &fence, &resigned, &beat, &stop).instrument(term).await;
+        METER.election_leading.set(0, 0);
         inner.leads(None);
         inner.leader_in_motion.store(false, Ordering::Relaxed);
         let reason = match &ended {
@@ -92,7 +107,56 @@ enum Ended {
     Lost,
 }
 
-async fn lead(inner: &Arc<Inner>, lease: &Lease, fence: &Fence, resigned: &Stop, stop: &Stop) -> Ended {
+/// Since when nobody leads, as this node sees it.
+struct Vacant {
+    since: Arc<Mutex<Option<Monotonic>>>,
+    watching: tokio::task::JoinHandle<()>,
+}
+
+impl Vacant {
+    fn watch(inner: &Arc<Inner>) -> Self {
+        let (mut looks, since) = (inner.look.subscribe(), Arc::new(Mutex::new(None)));
+        let noted = since.clone();
+        let watching = tokio::spawn(async move {
+            loop {
+                let leads = looks.borrow_and_update().as_ref().is_some_and(|look| look.leads().is_some());
+                {
+                    let mut since = noted.lock().unwrap_or_else(PoisonError::into_inner);
+                    match leads {
+                        true => *since = None,
+                        false => _ = since.get_or_insert_with(|| SteadyClock.now()),
+                    }
+                }
+                if looks.changed().await.is_err() {
+                    return;
+                }
+            }
+        });
+        Self { since, watching }
+    }
+
+    /// This node leads: for how long had nobody?
+    fn ended(&self) -> Option<Duration> {
+        let since = *self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        since.map(|since| since.until(SteadyClock.now()))
+    }
+}
+
+impl Drop for Vacant {
+    fn drop(&mut self) {
+        // It only reads a channel: nothing is cut in half.
+        self.watching.abort();
+    }
+}
+
+async fn lead(
+    inner: &Arc<Inner>,
+    lease: &Lease,
+    fence: &Fence,
+    resigned: &Stop,
+    beat: &Beat,
+    stop: &Stop,
+) -> Ended {
     let lost = lease.lost();
     let mut looks = inner.look.subscribe();
     let mut coordinator = Coordinator::new(inner.settings.clone(), SteadyClock.now());
@@ -101,6 +165,7 @@ async fn lead(inner: &Arc<Inner>, lease: &Lease, fence: &Fence, resigned: &Stop,
     inner.nudge.notify_one();
     loop {
         let now = SteadyClock.now();
+        beat.cycled_at(now);
         if let Some(wanted) = coordinator.wants().filter(|_| !reading && now >= read_at) {
             reading = true;
             let (store, events) = (inner.store.clone(), events.clone());
@@ -143,6 +208,7 @@ async fn lead(inner: &Arc<Inner>, lease: &Lease, fence: &Fence, resigned: &Stop,
                     }
                     say_refusals(answer.as_ref().ok());
                     if !coordinator.answered(&order, answer.as_ref().ok(), SteadyClock.now()) {
+                        METER.fence_refusals.add(2, 1);
                         lease.fenced(&Fenced { fence: fence.clone(), loss: Loss::Fenced });
                         return Ended::Lost;
                     }
@@ -153,6 +219,7 @@ async fn lead(inner: &Arc<Inner>, lease: &Lease, fence: &Fence, resigned: &Stop,
                 let look = looks.borrow_and_update().clone();
                 if let Some(look) = look {
                     coordinator.looked(&look, SteadyClock.now());
+                    beat.advanced();
                 }
             }
             () = tokio::time::sleep(if in_motion { BUSY } else { IDLE }) => {}

@@ -5,23 +5,33 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tenure_core::contract::Wakeup;
+use tenure_core::observe::RunnerKind;
 
 use super::Inner;
+use crate::runners::runners;
 use crate::stop::Stop;
 
 /// How long to wait before listening anew.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 pub(super) async fn listen(inner: Arc<Inner>, stop: Stop) {
+    let beat = runners().register(RunnerKind::Listener, "cluster", AGAIN_AFTER);
     while !stop.is_stopped() {
-        match inner.store.watch().await {
+        match beat.during(inner.store.watch()).await {
             Ok(None) => return,
             Ok(Some(wakeup)) => {
                 inner.wakes.store(true, Ordering::Relaxed);
-                hear(&inner, &*wakeup, &stop).await;
+                beat.state("listening");
+                beat.trouble(None);
+                beat.waiting(hear(&inner, &*wakeup, &stop)).await;
                 inner.wakes.store(false, Ordering::Relaxed);
+                beat.state("not listening");
             }
-            Err(error) => tracing::warn!(%error, "this node cannot be woken by the store; it polls"),
+            Err(error) => {
+                tracing::warn!(%error, "this node cannot be woken by the store; it polls");
+                beat.state("not listening");
+                beat.trouble(Some(error.to_string()));
+            }
         }
         tokio::select! {
             () = stop.stopped() => {}

@@ -63,6 +63,7 @@ use tenure_core::cluster::{
 use tenure_core::contract::ClusterStore;
 use tenure_core::id::{NameError, Node, NodeName};
 use tenure_core::lease::{Fence, SettingsError, Term};
+use tenure_core::observe::{METER, RunnerKind};
 use tenure_core::time::StoreTime;
 use tokio::sync::{Notify, mpsc, watch};
 
@@ -78,6 +79,7 @@ use self::status::Gauge;
 pub use self::work::OutboxParts;
 use crate::error::LeaseError;
 use crate::lease::{Lease, Leases};
+use crate::runners::runners;
 use crate::stop::Stop;
 
 /// A cluster could not be joined, asked or steered.
@@ -232,6 +234,7 @@ impl Inner {
 
     fn trouble(&self, what: &str, error: &StoreError) {
         tracing::warn!(%error, "this node could not {what}; it will try again");
+        METER.store_error(error);
         self.gauge.trouble(Some(error.to_string()));
     }
 
@@ -420,6 +423,7 @@ impl Life {
             fence = self.rejoin().await;
         }
         self.inner.wakes.store(false, Ordering::Relaxed);
+        self.inner.gauge.end();
     }
 
     /// One time in office. Leading, watching and listening belong to it: a leader that does not see the cluster must not
@@ -449,8 +453,11 @@ impl Life {
     /// Waits for the node's lease, whatever goes wrong, until it is to leave.
     async fn rejoin(&self) -> Option<Fence> {
         let mut pause = REJOIN;
+        let beat = runners().register(RunnerKind::Node, self.inner.node.name.as_str(), REJOIN);
+        beat.state("joining again");
+        self.inner.gauge.begin(beat.clone());
         loop {
-            match self.seat.acquire_when_free(&self.stop).await {
+            match beat.during(self.seat.acquire_when_free(&self.stop)).await {
                 Ok(fence) => return fence,
                 Err(error) => {
                     tracing::error!(%error, "this node cannot join again; it goes on trying");

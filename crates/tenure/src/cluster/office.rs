@@ -13,14 +13,17 @@ use tenure_core::cluster::{
     Action, Answer, ClusterLook, Daemon, DaemonFilter, DaemonName, End, Host, Order, Revision, Verdict,
 };
 use tenure_core::lease::{Fence, Fenced, Term};
+use tenure_core::observe::{METER, RunnerKind};
 use tenure_core::time::{Clock, Monotonic};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
+use tracing::Instrument;
 
 use super::Inner;
 use super::agent::Duty;
 use crate::clock::SteadyClock;
 use crate::lease::Lease;
+use crate::runners::{Beat, runners};
 use crate::stop::Stop;
 
 /// How long a node that leaves waits for the leader to say where its daemons go.
@@ -34,6 +37,9 @@ const READ_EVERY: Duration = Duration::from_secs(30);
 const HURRIED: Duration = Duration::from_millis(25);
 /// How much longer each look waits than the one before while nothing comes of looking.
 const SLOWER: f64 = 1.4;
+
+/// How often it goes round when nothing happens.
+const EVERY: Duration = Duration::from_secs(1);
 
 /// How a time in office ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -99,6 +105,7 @@ pub(super) struct Office {
     leaving: bool,
     /// Given when this office ends: what belongs to it, ends too.
     last: Stop,
+    beat: Beat,
 }
 
 impl Office {
@@ -108,6 +115,9 @@ impl Office {
         let now = SteadyClock.now();
         let host = Host::new(inner.node.name.clone(), inner.settings.clone());
         let pause = inner.settings.look_in_motion;
+        let beat = runners().register(RunnerKind::Node, inner.node.name.as_str(), EVERY);
+        beat.state("in office");
+        inner.gauge.begin(beat.clone());
         Self {
             inner,
             lease,
@@ -132,6 +142,7 @@ impl Office {
             pause,
             leaving: false,
             last,
+            beat,
         }
     }
 
@@ -143,6 +154,7 @@ impl Office {
         }
         loop {
             let now = SteadyClock.now();
+            self.beat.cycled_at(now);
             self.act(now);
             if self.leaving && self.registered && self.host.is_empty() && self.running.is_empty() {
                 return Ended::Left;
@@ -186,7 +198,9 @@ impl Office {
             if self.running.is_empty() {
                 return;
             }
-            if let Some(Event::Ended(daemon, generation, end)) = self.inbox.recv().await {
+            // A daemon that does not end keeps the node out of office, not dead.
+            let beat = self.beat.clone();
+            if let Some(Event::Ended(daemon, generation, end)) = beat.during(self.inbox.recv()).await {
                 self.ended(&daemon, generation, &end);
             }
         }
@@ -212,7 +226,9 @@ impl Office {
         for action in self.host.step(now) {
             self.perform(action);
         }
-        self.inner.gauge.host(self.host.running().count(), self.host.in_motion());
+        let running = self.host.running().count();
+        METER.cluster_daemons.set(0, running as u64);
+        self.inner.gauge.host(running, self.host.in_motion());
     }
 
     fn start_look(&mut self) {
@@ -336,11 +352,20 @@ impl Office {
             lost: lost.clone(),
             seat: self.lease.clone(),
         };
-        let work = tokio::spawn(async move { agent.run(duty).await });
+        let span = tracing::info_span!("tenure.daemon.run", %daemon, %generation);
+        let work = tokio::spawn(async move { agent.run(duty).await }.instrument(span));
         let abort = work.abort_handle();
         let (events, name) = (self.events.clone(), daemon.clone());
+        let group = group(&daemon).to_owned();
+        METER.daemon_starts.of(&group).add(0, 1);
+        let beat = runners().register(RunnerKind::Daemon, daemon.as_str(), EVERY);
+        beat.state(format!("running, generation {generation}"));
         tokio::spawn(async move {
-            let end = match work.await {
+            // What it does only it knows: here it is seen that it runs.
+            let ended = beat.waiting(work).await;
+            drop(beat);
+            METER.daemon_stops.of(&group).add(0, 1);
+            let end = match ended {
                 Ok(Ok(())) => End::Finished,
                 Ok(Err(error)) => End::Failed(error.to_string()),
                 Err(error) if error.is_panic() => End::Failed(panic_text(error.into_panic())),
@@ -391,6 +416,9 @@ impl Office {
                 if self.leaving && own.is_some_and(|own| !own.member.leaving) && !self.registering {
                     self.say_leaving();
                 }
+                let alive = look.nodes.iter().filter(|node| node.is_alive(look.now)).count();
+                METER.cluster_nodes.set(0, alive as u64);
+                self.beat.advanced();
                 self.inner.looked(&look);
                 self.look = Some((look, started));
             }
@@ -440,6 +468,7 @@ impl Office {
         let verdicts: Option<Vec<Verdict>> = match answer {
             Ok(Answer::Done(verdicts)) => Some(verdicts),
             Ok(Answer::Fenced(Fenced { fence, loss })) => {
+                METER.fence_refusals.add(2, 1);
                 self.lease.fenced(&Fenced { fence, loss });
                 None
             }
@@ -478,10 +507,18 @@ impl Office {
         self.running.remove(&(daemon.clone(), generation));
         match end {
             End::Finished => tracing::info!(%daemon, %generation, "a daemon has ended"),
-            End::Failed(reason) => tracing::warn!(%daemon, %generation, reason, "a daemon has ended"),
+            End::Failed(reason) => {
+                METER.daemon_failures.of(group(daemon)).add(0, 1);
+                tracing::warn!(%daemon, %generation, reason, "a daemon has ended");
+            }
         }
         self.host.ended(daemon, generation, end, fastrand::f64(), SteadyClock.now());
     }
+}
+
+/// By what daemons are told apart in numbers: their family, or their own name.
+fn group(daemon: &DaemonName) -> &str {
+    daemon.family().unwrap_or_else(|| daemon.as_str())
 }
 
 /// What a panic said, if it said anything.

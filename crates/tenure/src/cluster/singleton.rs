@@ -6,10 +6,13 @@ use std::time::Duration;
 
 use tenure_core::cluster::DaemonName;
 use tenure_core::lease::{Fence, LeaseSettings};
+use tenure_core::observe::{METER, RunnerKind};
+use tracing::Instrument;
 
 use super::ClusterError;
 use super::agent::{Agent, Duty};
 use crate::lease::{Lease, Leases};
+use crate::runners::{Beat, runners};
 use crate::stop::Stop;
 
 /// What the lease of a singleton is called, before its name.
@@ -114,16 +117,19 @@ struct Keeper {
 impl Keeper {
     async fn run(self) {
         let mut failures = 0u32;
+        let beat = runners().register(RunnerKind::Singleton, self.daemon.as_str(), self.settings.lease.renew);
         while !self.stop.is_stopped() {
-            match self.lease.acquire_when_free(&self.stop).await {
+            beat.state("standing by");
+            match beat.waiting(self.lease.acquire_when_free(&self.stop)).await {
                 Ok(None) => return,
                 Ok(Some(fence)) => {
-                    let failed = self.once(fence).await;
+                    let failed = self.once(fence, &beat).await;
                     // Stop acting first, then release.
                     if let Err(error) = self.lease.release().await {
                         tracing::warn!(singleton = %self.daemon, %error, "its lease was not given back; its ttl ends it");
                     }
                     failures = if failed { failures.saturating_add(1) } else { 0 };
+                    beat.count("failures", u64::from(failed));
                 }
                 Err(error) => {
                     failures = failures.saturating_add(1);
@@ -142,7 +148,10 @@ impl Keeper {
     }
 
     /// Runs it once; whether it failed.
-    async fn once(&self, fence: Fence) -> bool {
+    async fn once(&self, fence: Fence, beat: &Beat) -> bool {
+        beat.state(format!("running, term {}", fence.term));
+        METER.daemon_starts.of(self.daemon.as_str()).add(0, 1);
+        let span = tracing::info_span!("tenure.daemon.run", daemon = %self.daemon, generation = %fence.term);
         tracing::info!(singleton = %self.daemon, %fence, "a singleton starts here");
         let lost = self.lease.lost();
         let stop = lost.child();
@@ -155,7 +164,7 @@ impl Keeper {
             seat: self.lease.clone(),
         };
         let agent = self.agent.clone();
-        let mut work = tokio::spawn(async move { agent.run(duty).await });
+        let mut work = tokio::spawn(async move { agent.run(duty).await }.instrument(span));
         let (mut told, mut is_lost, mut until) = (false, false, None);
         let ended = loop {
             tokio::select! {
@@ -175,7 +184,10 @@ impl Keeper {
                 // Nobody else tells a watchdog that it goes on.
                 () = tokio::time::sleep(self.settings.lease.renew) => self.lease.progress(),
             }
+            beat.cycled();
+            beat.advanced();
         };
+        METER.daemon_stops.of(self.daemon.as_str()).add(0, 1);
         match ended {
             Ok(Ok(Ok(()))) if told => false,
             Ok(Ok(Ok(()))) => {

@@ -9,6 +9,7 @@ use tenure_core::time::{Clock, Monotonic};
 
 use super::{Inner, Leadership};
 use crate::clock::SteadyClock;
+use crate::runners::Beat;
 
 /// What a node does at the moment.
 #[derive(Debug, Clone, Serialize)]
@@ -38,9 +39,20 @@ pub(super) struct Gauge {
     /// Microseconds of the steady clock; 0 before the first look.
     looked_at: AtomicU64,
     trouble: Mutex<Option<String>>,
+    beat: Mutex<Option<Beat>>,
 }
 
 impl Gauge {
+    /// A time in office begins: whatever is in trouble is said to this beat.
+    pub(super) fn begin(&self, beat: Beat) {
+        *self.beat.lock().unwrap_or_else(PoisonError::into_inner) = Some(beat);
+    }
+
+    /// The node is gone.
+    pub(super) fn end(&self) {
+        *self.beat.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     pub(super) fn host(&self, daemons: usize, in_motion: bool) {
         self.daemons.store(daemons, Ordering::Relaxed);
         self.in_motion.store(in_motion, Ordering::Relaxed);
@@ -53,6 +65,9 @@ impl Gauge {
     }
 
     pub(super) fn trouble(&self, trouble: Option<String>) {
+        if let Some(beat) = &*self.beat.lock().unwrap_or_else(PoisonError::into_inner) {
+            beat.trouble(trouble.clone());
+        }
         *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
     }
 

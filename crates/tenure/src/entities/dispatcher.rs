@@ -9,6 +9,7 @@ use tenure_core::contract::Sink;
 use tenure_core::entity::{
     Behaviour, Caller, HEADER_CAUSATION, HEADER_CORRELATION, HEADER_SCHEMA, HEADER_TO,
 };
+use tenure_core::observe::trace_headers;
 use tenure_core::outbox::{Message, Verdict, fingerprint};
 
 use super::{Entities, Reply, TellError};
@@ -86,14 +87,15 @@ impl<B: Behaviour> Receiver for To<B> {
             Err(error) => return poison(error.to_string()),
         };
         let header = |name: &str| message.headers.get(name).cloned();
-        let trace = ["traceparent", "tracestate"].into_iter();
         let caller = Caller {
             message_id: Some(message.id),
             // For another one it would be another command.
             fingerprint: Some(uuid::Uuid::new_v5(&fingerprint(message), to.as_bytes())),
             correlation: header(HEADER_CORRELATION),
             causation: header(HEADER_CAUSATION),
-            trace: trace.filter_map(|name| Some((name.to_owned(), header(name)?))).collect(),
+            trace: trace_headers(&message.headers)
+                .map(|(name, text)| (name.to_owned(), text.to_owned()))
+                .collect(),
         };
         match self.0.tell_as(to, command, &caller).await {
             Ok(Reply::Accepted { .. }) => Verdict::Accepted,

@@ -39,6 +39,7 @@ use tenure_core::entity::{AggregateOf, Behaviour, Caller, EntitySettings, PlanEr
 use tenure_core::event::{AppendProblem, StreamName, Version};
 use tenure_core::id::NameError;
 use tenure_core::lease::SettingsError;
+use tenure_core::observe::METER;
 use tenure_core::outbox::{Consumer, MessageId};
 
 use self::cache::Cache;
@@ -178,7 +179,17 @@ impl<B: Behaviour> Entities<B> {
 
     /// The same for a command that came in a message, or that has a place in a story.
     pub async fn tell_as(&self, id: &str, command: B::Command, caller: &Caller) -> Result<Reply, TellError> {
-        let reply = engine::tell(&self.shared, StreamName::of(B::KIND, id)?, command, caller).await?;
+        let reply = engine::tell(&self.shared, StreamName::of(B::KIND, id)?, command, caller).await;
+        METER.entity_commands.add(
+            match &reply {
+                Ok(Reply::Accepted { duplicate: false, .. }) => 0,
+                Ok(Reply::Accepted { duplicate: true, .. }) => 1,
+                Ok(Reply::Rejected(_)) => 2,
+                Err(_) => 3,
+            },
+            1,
+        );
+        let reply = reply?;
         if let Some(observer) = &self.shared.observer {
             observer(caller, &reply);
         }

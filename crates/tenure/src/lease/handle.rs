@@ -4,8 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tenure_core::lease::{Acquire, Claim, Contender, Fence, Grant, LeaseName, LeaseSettings, Release};
+use tenure_core::observe::{Counter, METER};
 use tenure_core::time::Monotonic;
 use tokio::sync::Mutex as AsyncMutex;
+use tracing::{Instrument, field};
 
 use super::keeper::Keeper;
 use super::leases::Shared;
@@ -28,12 +30,17 @@ pub(super) struct Handle {
     pub(super) handlers: Arc<Handlers>,
     /// One acquire at a time.
     turn: AsyncMutex<()>,
+    /// What kind of work it guards, as numbers are told apart.
+    pub(super) kind: String,
+    acquisitions: Arc<Counter<3>>,
 }
 
 impl Handle {
     pub(super) fn new(leases: Arc<Shared>, name: LeaseName, settings: LeaseSettings) -> Self {
         let (seat, handlers, turn) = (Mutex::new(Seat::empty()), Arc::default(), AsyncMutex::new(()));
-        Self { leases, name, settings, seat, handlers, turn }
+        let kind = leases.classifier.kind(name.as_str()).unwrap_or_else(|| "none".to_owned());
+        let acquisitions = METER.lease_acquisitions.of(&kind);
+        Self { leases, name, settings, seat, handlers, turn, kind, acquisitions }
     }
 
     pub(super) fn now(&self) -> Monotonic {
@@ -108,7 +115,19 @@ impl Handle {
     /// One try. A grant is taken into office before it is reported.
     pub(super) async fn try_claim(&self, claim: &Claim) -> Result<Acquired, LeaseError> {
         let started = self.now();
-        match self.leases.store.try_acquire(claim).await? {
+        let span = tracing::debug_span!("tenure.lease.acquire", lease = %self.name, answer = field::Empty);
+        let answer = self.leases.store.try_acquire(claim).instrument(span.clone()).await;
+        let (slot, word) = match &answer {
+            Ok(Acquire::Granted(_)) => (0, "granted"),
+            Ok(Acquire::Held(_)) => (1, "held"),
+            Err(error) => {
+                METER.store_error(error);
+                (2, "unknown")
+            }
+        };
+        span.record("answer", word);
+        self.acquisitions.add(slot, 1);
+        match answer? {
             Acquire::Held(holder) => {
                 if self.leases.store.one_count() {
                     self.leases.terms.note_held(&self.name, holder.term);
@@ -138,6 +157,7 @@ impl Handle {
             &self.settings,
             self.handlers.clone(),
             started,
+            &self.kind,
         );
         *self.seat.lock().unwrap_or_else(PoisonError::into_inner) = seat;
         heart::spawn(keeper.run());

@@ -7,13 +7,16 @@ use tenure_core::StoreError;
 use tenure_core::contract::{LeaseStore, PresenceSession, Raise};
 use tenure_core::id::Unique;
 use tenure_core::lease::{Flag, Grant, Incumbent, LeaseSettings, Loss, Release, Renew, Renewal, Step};
+use tenure_core::observe::{Counter, Gauge, Histogram, METER, RunnerKind, loss_slot};
 use tenure_core::time::{Clock, Monotonic};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
+use tracing::{Instrument, field};
 
 use super::seat::{Handlers, Order, Seat, SeatKeeper};
 use crate::error::LeaseError;
 use crate::presence::{Running, SessionState};
+use crate::runners::{Beat, runners};
 
 /// The longest nap: after the machine slept, the end of trust is noticed within this span of waking.
 const NAP_MAX: Duration = Duration::from_millis(250);
@@ -35,6 +38,31 @@ pub(super) struct Keeper {
     renewing: mpsc::UnboundedSender<Renewed>,
     /// The user of the log knows that renewals go unanswered.
     warned: bool,
+    beat: Beat,
+    numbers: Numbers,
+}
+
+/// What is counted of leases of one kind.
+struct Numbers {
+    renewals: Arc<Counter<3>>,
+    took: Arc<Histogram<1>>,
+    losses: Arc<Counter<8>>,
+    held: Arc<Gauge<1>>,
+}
+
+impl Numbers {
+    fn of(kind: &str) -> Self {
+        let held = METER.lease_held.of(kind);
+        held.change(0, 1);
+        let (renewals, took) = (METER.lease_renewals.of(kind), METER.lease_renew.of(kind));
+        Self { renewals, took, losses: METER.lease_losses.of(kind), held }
+    }
+}
+
+impl Drop for Numbers {
+    fn drop(&mut self) {
+        self.held.change(0, -1);
+    }
 }
 
 /// The answer to the renewal of this number.
@@ -66,7 +94,10 @@ impl Keeper {
         settings: &LeaseSettings,
         handlers: Arc<Handlers>,
         started: Monotonic,
+        kind: &str,
     ) -> (Self, Seat) {
+        let beat = runners().register(RunnerKind::Lease, grant.name.as_str(), settings.renew);
+        beat.state(format!("held, term {}", grant.term));
         let incumbent = Incumbent::begin(&grant, settings, started, clock.now());
         let (seat_keeper, seat) = Seat::new(Some(grant.fence()), incumbent.trusted_until(), handlers);
         let (renewing, renewed) = mpsc::unbounded_channel();
@@ -82,6 +113,8 @@ impl Keeper {
             renewed,
             renewing,
             warned: false,
+            beat,
+            numbers: Numbers::of(kind),
         };
         (keeper, seat)
     }
@@ -95,6 +128,7 @@ impl Keeper {
                 self.session_changed(state);
             }
             let now = self.clock.now();
+            self.beat.cycled();
             let until = match self.incumbent.step(now) {
                 Step::Stop(loss) => return self.lose(loss).await,
                 Step::Renew(renewal) => {
@@ -149,16 +183,39 @@ impl Keeper {
     fn start_renewal(&mut self, renewal: Renewal, now: Monotonic) {
         self.incumbent.renewal_started(&renewal, now);
         let (store, grant, answers) = (self.store.clone(), self.grant.clone(), self.renewing.clone());
-        tokio::spawn(async move {
+        let (clock, took) = (self.clock.clone(), self.numbers.took.clone());
+        let span = tracing::debug_span!(
+            "tenure.lease.renew",
+            lease = %grant.name,
+            term = %grant.term,
+            number = renewal.number,
+            answer = field::Empty
+        );
+        let renewing = async move {
             let answer = store.renew(&grant, &renewal).await;
+            took.observe(0, now.until(clock.now()));
+            let (word, _) = word(&answer);
+            tracing::Span::current().record("answer", word);
             // Nobody waits for it once the holding is over.
             let _ = answers.send((renewal.number, answer));
-        });
+        };
+        tokio::spawn(renewing.instrument(span));
     }
 
     /// Warns once when answers cease, and says when they come again.
     fn understood(&mut self, answer: Result<Renew, StoreError>) -> Option<Renew> {
         let (lease, term) = (&self.grant.name, &self.grant.term);
+        self.numbers.renewals.add(word(&answer).1, 1);
+        match &answer {
+            Ok(_) => {
+                self.beat.advanced();
+                self.beat.trouble(None);
+            }
+            Err(error) => {
+                METER.store_error(error);
+                self.beat.trouble(Some(error.to_string()));
+            }
+        }
         match answer {
             Ok(answer) => {
                 if std::mem::take(&mut self.warned) {
@@ -222,9 +279,12 @@ impl Keeper {
     async fn lose(mut self, loss: Loss) {
         // No warning: whoever holds the lease is told, and knows best how loud to be.
         tracing::info!(lease = %self.grant.name, term = %self.grant.term, reason = %loss, "lease lost");
+        self.numbers.losses.add(loss_slot(&loss), 1);
+        self.beat.state(format!("lost: {loss}"));
         self.seat.lose(loss);
         loop {
-            match self.seat.orders.recv().await {
+            // Whoever worked under it is winding up, and takes the time that it takes.
+            match self.beat.waiting(self.seat.orders.recv()).await {
                 Some(Order::Progress | Order::Fenced(_)) => {}
                 Some(Order::Leave(answer)) => return self.leave(Some(answer)).await,
                 None => return self.leave(None).await,
@@ -259,7 +319,9 @@ impl Keeper {
         let mut tries = 0;
         let released = loop {
             tries += 1;
-            match self.store.release(&self.grant).await {
+            let span = tracing::debug_span!("tenure.lease.release", lease = %self.grant.name, term = %self.grant.term);
+            let release = self.store.release(&self.grant).instrument(span);
+            match self.beat.during(release).await {
                 Err(error) if error.is_transient() && tries < RELEASE_TRIES => {
                     tokio::time::sleep(Duration::from_millis(100)).await;
                 }
@@ -274,6 +336,15 @@ impl Keeper {
             }
         }
         released
+    }
+}
+
+/// What a renewal was answered, as it is counted.
+fn word(answer: &Result<Renew, StoreError>) -> (&'static str, usize) {
+    match answer {
+        Ok(Renew::Extended { .. }) => ("extended", 0),
+        Ok(_) => ("lost", 1),
+        Err(_) => ("unknown", 2),
     }
 }
 

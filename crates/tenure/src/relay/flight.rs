@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use tenure_core::contract::Sink;
 use tenure_core::outbox::{Flight, Found, Landing, Message, Stored, Verdict, decode};
 use tokio::time::timeout;
-use tracing::Instrument;
+use tracing::{Instrument, Span, field};
 
 use super::Shared;
 use super::depot::Clearance;
@@ -190,7 +190,13 @@ impl Airport {
             return landings;
         }
         let (started, sink, count) = (Instant::now(), self.shared.sink.clone(), messages.len());
-        let delivery = async move { sink.deliver_batch(&messages).await };
+        let span = tracing::debug_span!("tenure.outbox.dispatch_batch", count);
+        // Each message has a span of its own in it, where anybody wants to know.
+        let spans: Vec<Span> = match span.is_disabled() {
+            true => Vec::new(),
+            false => messages.iter().map(|message| span.in_scope(|| self.span(message))).collect(),
+        };
+        let delivery = async move { sink.deliver_batch(&messages).await }.instrument(span);
         // Which of several were tried is not known: in a source, the first one counts as tried.
         let instead = |verdict: Verdict| match ordered {
             true => std::iter::once(verdict).chain(vec![Verdict::Withheld; count - 1]).collect(),
@@ -198,6 +204,9 @@ impl Airport {
         };
         let verdicts: Vec<Verdict> = self.in_time(delivery, instead, clearance).await;
         let took = started.elapsed();
+        for (span, verdict) in spans.iter().zip(&verdicts) {
+            ended(span, verdict);
+        }
         for (landing, verdict) in landings.iter_mut().zip(verdicts) {
             (landing.verdict, landing.took) = (verdict, took);
         }
@@ -206,10 +215,23 @@ impl Airport {
 
     async fn deliver(&self, message: Message, clearance: &mut Clearance) -> Verdict {
         let sink: Arc<dyn Sink> = self.shared.sink.clone();
-        let span =
-            tracing::debug_span!("tenure.outbox.dispatch", id = %message.id, attempt = message.attempt);
-        let delivery = async move { sink.deliver(&message).await }.instrument(span);
-        self.in_time(delivery, |verdict| verdict, clearance).await
+        let span = self.span(&message);
+        let delivery = async move { sink.deliver(&message).await }.instrument(span.clone());
+        let verdict = self.in_time(delivery, |verdict| verdict, clearance).await;
+        ended(&span, &verdict);
+        verdict
+    }
+
+    /// One attempt, as tracing sees it: by which message it is, never by what is in it.
+    fn span(&self, message: &Message) -> Span {
+        tracing::debug_span!(
+            "tenure.outbox.dispatch",
+            id = %message.id,
+            "type" = %message.kind,
+            attempt = message.attempt,
+            term = message.term,
+            outcome = field::Empty
+        )
     }
 
     /// Waits for the sink until the deadline; `instead` says what a sink that is late, or panicked, comes to.
@@ -277,6 +299,13 @@ impl Airport {
             Ok(message) => Ready::Message(message),
             Err(poison) => Ready::Verdict(Verdict::Poison { reason: poison.to_string() }),
         }
+    }
+}
+
+/// Notes in a span how the attempt ended.
+fn ended(span: &Span, verdict: &Verdict) {
+    if !span.is_disabled() {
+        span.record("outcome", verdict.kind().map_or("withheld", |kind| kind.as_str()));
     }
 }
 

@@ -47,6 +47,7 @@ use tenure_core::cluster::{Daemon, DaemonName};
 use tenure_core::contract::{ClusterStore, OutboxStore, Sink};
 use tenure_core::id::NodeName;
 use tenure_core::lease::{Fence, SettingsError};
+use tenure_core::observe::RunnerKind;
 use tenure_core::outbox::{Recorded, RelaySettings, Retention};
 use tokio::sync::Notify;
 
@@ -59,11 +60,14 @@ use crate::error::LeaseError;
 use crate::hub::{Bell, Hub};
 use crate::lease::Lease;
 use crate::mandate::{InAir, Left, Mandate};
+use crate::runners::{Beat, runners};
 use crate::stop::Stop;
 use crate::sweeper::Sweeper;
 
 /// How often a relay looks whether parts have stopped.
 const PARTS_AGAIN: Duration = Duration::from_secs(2);
+/// How often its loop goes round when nothing happens.
+const EVERY: Duration = Duration::from_secs(1);
 /// How long a relay that was deposed waits before it stands by again.
 const AFTER_DEPOSED: Duration = Duration::from_millis(200);
 
@@ -203,24 +207,32 @@ impl Relay {
     ///
     /// Rides out a store that goes away and comes back. An error is what waiting cannot mend.
     pub async fn run(&self, stop: &Stop) -> Result<(), RelayError> {
+        let beat = self.begin();
         let ran = match &self.lease {
             None => {
                 loop {
                     match self.part_at_work().await {
                         Ok(None) => break,
-                        Ok(Some(part)) => return Err(RelayError::PartsAtWork { part }),
+                        Ok(Some(part)) => {
+                            self.shared.gauge.end();
+                            return Err(RelayError::PartsAtWork { part });
+                        }
                         Err(error) => self.cannot_see_parts(&error),
                     }
+                    beat.cycled();
                     tokio::select! {
-                        () = stop.stopped() => return Ok(()),
+                        () = stop.stopped() => {
+                            self.shared.gauge.end();
+                            return Ok(());
+                        }
                         () = tokio::time::sleep(PARTS_AGAIN) => {}
                     }
                 }
                 self.shared.gauge.role(Role::Alone);
-                self.office(None).run(stop).await;
+                self.office(None, &beat).run(stop).await;
                 Ok(())
             }
-            Some(lease) => self.run_under_lease(lease, stop).await,
+            Some(lease) => self.run_under_lease(lease, &beat, stop).await,
         };
         self.close().await;
         ran?;
@@ -233,12 +245,13 @@ impl Relay {
     /// After `stop` what is under way may end, for as long as the settings' `drain` says, and is recorded. When the mandate
     /// is over, nothing more is delivered or recorded. How it ended also tells what goes on all the same.
     pub async fn run_under(&self, mandate: &Mandate, stop: &Stop) -> Result<Left, RelayError> {
-        let left = self.serve(mandate, stop).await;
+        let beat = self.begin();
+        let left = self.serve(mandate, &beat, stop).await;
         self.close().await;
         self.shared.sink.gone().map_or(Ok(left), |reason| Err(RelayError::SinkGone { reason }))
     }
 
-    async fn serve(&self, mandate: &Mandate, stop: &Stop) -> Left {
+    async fn serve(&self, mandate: &Mandate, beat: &Beat, stop: &Stop) -> Left {
         let fence = mandate.fence();
         if self.is_refused(fence).await {
             tracing::warn!(%fence, "the relay's right was over before it began");
@@ -246,7 +259,7 @@ impl Relay {
         }
         self.shared.gauge.role(Role::Leading { term: fence.term.get() });
         tracing::info!(%fence, part = self.shared.settings.part.map(tracing::field::display), "the relay is in office");
-        let (ended, in_air) = self.office(Some(mandate.clone())).run(stop).await;
+        let (ended, in_air) = self.office(Some(mandate.clone()), beat).run(stop).await;
         match ended {
             Ended::Stopped | Ended::Unsettled => in_air.left(),
             Ended::Lost => Left::Lost(in_air),
@@ -255,16 +268,28 @@ impl Relay {
     }
 
     async fn close(&self) {
-        self.shared.gauge.role(Role::Stopped);
         self.shared.sink.flush().await;
+        self.shared.gauge.end();
     }
 
-    async fn run_under_lease(&self, lease: &Lease, stop: &Stop) -> Result<(), RelayError> {
+    /// From here on others see that it runs.
+    fn begin(&self) -> Beat {
+        let (kind, name) = match (&self.shared.settings.part, &self.lease) {
+            (Some(part), _) => (RunnerKind::Parts, format!("outbox {part}")),
+            (None, Some(lease)) => (RunnerKind::Relay, lease.name().to_string()),
+            (None, None) => (RunnerKind::Relay, "outbox".to_owned()),
+        };
+        let beat = runners().register(kind, name, EVERY);
+        self.shared.gauge.begin(beat.clone());
+        beat
+    }
+
+    async fn run_under_lease(&self, lease: &Lease, beat: &Beat, stop: &Stop) -> Result<(), RelayError> {
         let mut told = false;
         loop {
             self.shared.gauge.role(Role::Standby);
             tracing::info!(lease = %lease.name(), "the relay stands by until its lease is free");
-            let Some(fence) = lease.acquire_when_free(stop).await? else { return Ok(()) };
+            let Some(fence) = beat.waiting(lease.acquire_when_free(stop)).await? else { return Ok(()) };
             self.check_home(lease, &fence).await?;
             // With the lease in hand: parts that begin now see it and wait, parts that are at work are seen here.
             let seen = self.part_at_work().await;
@@ -288,7 +313,7 @@ impl Relay {
             self.shared.gauge.role(Role::Leading { term: fence.term.get() });
             tracing::info!(%fence, "the relay is in office");
             let mandate = Mandate::of_lease(lease.clone(), fence.clone());
-            let (ended, in_air) = self.office(Some(mandate)).run(stop).await;
+            let (ended, in_air) = self.office(Some(mandate), beat).run(stop).await;
             match ended {
                 Ended::Stopped => {
                     if let Err(error) = lease.release().await {
@@ -352,7 +377,7 @@ impl Relay {
         matches!(answer, Ok(Recorded::Fenced))
     }
 
-    fn office(&self, mandate: Option<Mandate>) -> Office {
-        Office::new(self.shared.clone(), mandate, self.sweeper.clone())
+    fn office(&self, mandate: Option<Mandate>, beat: &Beat) -> Office {
+        Office::new(self.shared.clone(), mandate, self.sweeper.clone(), beat.clone())
     }
 }

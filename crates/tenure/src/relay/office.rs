@@ -9,15 +9,18 @@ use std::time::Duration;
 
 use tenure_core::StoreError;
 use tenure_core::lease::Fence;
-use tenure_core::outbox::{Drain, Outcome, Pace, Page, Recorded};
+use tenure_core::observe::{METER, Share, Tally, outcome_slot};
+use tenure_core::outbox::{Drain, Kind, Next, Outcome, Pace, Page, Recorded};
 use tenure_core::time::{Clock, Monotonic};
 use tokio::sync::mpsc;
+use tracing::Instrument;
 
 use super::Shared;
 use super::flight::{Airport, Landed};
 use crate::clock::SteadyClock;
 use crate::hub::Ear;
 use crate::mandate::{InAir, Mandate};
+use crate::runners::Beat;
 use crate::stop::Stop;
 use crate::sweeper::Sweeper;
 
@@ -59,10 +62,19 @@ pub(super) struct Office {
     record_at: Monotonic,
     record_pause: Duration,
     deposed: bool,
+    beat: Beat,
+    /// What of all relays of this process is its.
+    held: Share,
+    in_flight: Share,
 }
 
 impl Office {
-    pub(super) fn new(shared: Arc<Shared>, mandate: Option<Mandate>, sweeper: Option<Sweeper>) -> Self {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        mandate: Option<Mandate>,
+        sweeper: Option<Sweeper>,
+        beat: Beat,
+    ) -> Self {
         let now = SteadyClock.now();
         let (events, inbox) = mpsc::unbounded_channel();
         let airport = Arc::new(Airport {
@@ -84,6 +96,9 @@ impl Office {
             record_at: now,
             record_pause: RECORD_AGAIN,
             deposed: false,
+            beat,
+            held: Share::of(&METER.outbox_held),
+            in_flight: Share::of(&METER.outbox_in_flight),
         }
     }
 
@@ -106,7 +121,7 @@ impl Office {
         // From here on nothing new is delivered, whatever is still in the air.
         self.airport.closing.stop();
         let settled = asked && self.settle(&lost).await;
-        self.shared.gauge.busy(0, 0);
+        self.busy(0, 0);
         let ended = match settled {
             _ if self.deposed => Ended::Refused,
             _ if !asked || lost.is_stopped() => Ended::Lost,
@@ -120,6 +135,7 @@ impl Office {
     async fn work(&mut self, stop: &Stop, lost: &Stop, mut ear: Option<Ear>) -> bool {
         loop {
             let now = SteadyClock.now();
+            self.beat.cycled_at(now);
             self.act(now);
             if let Some(ear) = &mut ear {
                 let poll = match ear.works() {
@@ -145,7 +161,7 @@ impl Office {
             if self.shared.sink.gone().is_some() {
                 return true;
             }
-            self.shared.gauge.busy(self.drain.held(), self.drain.flights());
+            self.busy(self.drain.held(), self.drain.flights());
             if let Some(mandate) = &self.mandate {
                 mandate.progress();
                 // The signal may be late. What is not delivered in doubt would be offered again and again.
@@ -162,6 +178,7 @@ impl Office {
         let until = SteadyClock.now().after(self.shared.settings.drain);
         loop {
             let now = SteadyClock.now();
+            self.beat.cycled_at(now);
             self.act(now);
             if self.drain.is_settled() || self.deposed {
                 return true;
@@ -208,10 +225,13 @@ impl Office {
             && let Some(outcomes) = self.drain.next_record()
         {
             let (shared, office, events) = (self.shared.clone(), self.fence(), self.events.clone());
-            tokio::spawn(async move {
+            let span = tracing::trace_span!("tenure.outbox.record", count = outcomes.len());
+            let recording = async move {
                 let recorded = shared.store.record(office.as_ref(), &shared.node, &outcomes).await;
+                METER.outbox_record.observe(0, now.until(SteadyClock.now()));
                 events.send(Event::Recorded(outcomes, recorded))
-            });
+            };
+            tokio::spawn(recording.instrument(span));
         }
         if let Some(look) = self.drain.look(self.pace.is_due(now), now) {
             let (shared, events) = (self.shared.clone(), self.events.clone());
@@ -245,8 +265,12 @@ impl Office {
             }
             Event::Looked(Ok(page), took) => {
                 let found = self.drain.looked(page, now);
-                self.shared.gauge.looked(found, self.drain.is_idle());
+                let idle = self.drain.is_idle();
+                self.shared.gauge.looked(found, idle);
                 self.shared.gauge.trouble(None);
+                if idle {
+                    self.beat.advanced();
+                }
                 self.pace.looked(found, took, now);
             }
             Event::Looked(Err(error), _) => {
@@ -269,22 +293,33 @@ impl Office {
         if let Recorded::Applied(applied) = &answer {
             // Nearly always all were: no set is built for that.
             let all = applied.len() == outcomes.len();
+            let mut counts = Counts::default();
             for outcome in &outcomes {
                 if all || applied.contains(&outcome.id) {
                     self.shared.gauge.recorded(outcome);
+                    counts.add(outcome);
                     tell(outcome);
                 }
             }
+            counts.tell(&self.beat);
         }
         if !self.drain.recorded(outcomes, answer, now) {
             self.deposed = true;
+            METER.fence_refusals.add(0, 1);
             if let Some(mandate) = &self.mandate {
                 mandate.refused();
             }
         }
     }
 
+    fn busy(&self, held: usize, in_flight: usize) {
+        self.shared.gauge.busy(held, in_flight);
+        self.held.set(held);
+        self.in_flight.set(in_flight);
+    }
+
     fn trouble(&self, what: &str, error: &StoreError) {
+        METER.store_error(error);
         tracing::warn!(%error, "the relay could not {what}; it will try again");
         self.shared.gauge.trouble(Some(error.to_string()));
     }
@@ -307,10 +342,38 @@ impl Drop for StopOnDrop {
     }
 }
 
+/// What a batch of outcomes comes to: the numbers of the process are touched once for all of it.
+#[derive(Default)]
+struct Counts {
+    took: [Tally; 4],
+    died: [u64; 4],
+}
+
+impl Counts {
+    fn add(&mut self, outcome: &Outcome) {
+        let slot = outcome_slot(outcome.kind);
+        self.took[slot].add(outcome.took);
+        self.died[slot] += u64::from(matches!(outcome.next, Next::Dead { .. }));
+    }
+
+    fn tell(self, beat: &Beat) {
+        let names = ["delivered", "rejected", "transient", "poison"];
+        for (slot, kind) in Kind::ALL.into_iter().map(|kind| (outcome_slot(kind), kind)) {
+            let count = self.took[slot].count();
+            if count > 0 {
+                METER.outbox_attempts.add(slot, count);
+                METER.outbox_dispatch.take(slot, &self.took[slot]);
+                METER.outbox_died.add(slot, self.died[slot]);
+                beat.count(names[outcome_slot(kind)], count);
+            }
+        }
+        beat.count("dead", self.died.iter().sum());
+        beat.advanced();
+    }
+}
+
 /// Says what an operator wants to know without asking.
 fn tell(outcome: &Outcome) {
-    use tenure_core::outbox::Next;
-
     let reason = outcome.reason.as_deref().unwrap_or_default();
     match outcome.next {
         Next::Done => tracing::trace!(row = outcome.id.0, attempt = outcome.attempt, "dispatched"),

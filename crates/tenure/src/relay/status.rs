@@ -4,7 +4,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
+use tenure_core::observe::{METER, outcome_slot};
 use tenure_core::outbox::{Kind, Next, Outcome};
+
+use crate::runners::Beat;
 
 /// What a relay is at the moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -96,27 +99,54 @@ pub(super) struct Gauge {
     idle: AtomicBool,
     hints: AtomicU64,
     trouble: Mutex<Option<String>>,
+    /// Told what it is, while it runs.
+    beat: Mutex<Option<Beat>>,
 }
 
 impl Gauge {
+    /// It runs from now on, until [`Gauge::end`].
+    pub(super) fn begin(&self, beat: Beat) {
+        *self.beat.lock().unwrap_or_else(PoisonError::into_inner) = Some(beat);
+    }
+
+    pub(super) fn end(&self) {
+        self.role(Role::Stopped);
+        *self.beat.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    fn beat(&self, tell: impl FnOnce(&Beat)) {
+        if let Some(beat) = &*self.beat.lock().unwrap_or_else(PoisonError::into_inner) {
+            tell(beat);
+        }
+    }
+
     pub(super) fn role(&self, role: Role) {
+        self.beat(|beat| match role {
+            Role::Stopped => beat.state("stopped"),
+            Role::Alone => beat.state("at work"),
+            Role::Standby => beat.state("standing by"),
+            Role::Parts { parts } => beat.state(format!("on {parts} parts")),
+            Role::Leading { term } => beat.state(format!("leading, term {term}")),
+        });
         *self.role.lock().unwrap_or_else(PoisonError::into_inner) = role;
     }
 
     pub(super) fn recorded(&self, outcome: &Outcome) {
-        self.outcomes[slot(outcome.kind)].fetch_add(1, Relaxed);
+        self.outcomes[outcome_slot(outcome.kind)].fetch_add(1, Relaxed);
         if matches!(outcome.next, Next::Dead { .. }) {
             self.dead.fetch_add(1, Relaxed);
         }
     }
 
     pub(super) fn looked(&self, found: usize, idle: bool) {
+        METER.outbox_looks.add(0, 1);
         self.idle.store(idle, Relaxed);
         self.looks.fetch_add(1, Relaxed);
         self.looks_with_rows.fetch_add(u64::from(found > 0), Relaxed);
     }
 
     pub(super) fn hinted(&self) {
+        METER.outbox_hints.add(0, 1);
         self.hints.fetch_add(1, Relaxed);
     }
 
@@ -126,12 +156,13 @@ impl Gauge {
     }
 
     pub(super) fn trouble(&self, trouble: Option<String>) {
+        self.beat(|beat| beat.trouble(trouble.clone()));
         *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
     }
 
     /// A snapshot; `swept` is the sweeper's own number.
     pub(super) fn read(&self, swept: u64) -> RelayStatus {
-        let outcome = |kind| self.outcomes[slot(kind)].load(Relaxed);
+        let outcome = |kind| self.outcomes[outcome_slot(kind)].load(Relaxed);
         RelayStatus {
             role: *self.role.lock().unwrap_or_else(PoisonError::into_inner),
             delivered: outcome(Kind::Success),
@@ -148,14 +179,5 @@ impl Gauge {
             swept,
             trouble: self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
-    }
-}
-
-const fn slot(kind: Kind) -> usize {
-    match kind {
-        Kind::Success => 0,
-        Kind::Rejected => 1,
-        Kind::Transient => 2,
-        Kind::Poison => 3,
     }
 }

@@ -45,6 +45,7 @@ use std::time::Duration;
 use tenure_core::contract::CheckpointStore;
 use tenure_core::id::NameError;
 use tenure_core::lease::{Fence, SettingsError};
+use tenure_core::observe::RunnerKind;
 use tenure_core::subscription::{Lost, SubscriptionName, SubscriptionSettings};
 
 pub use self::handler::{EventHandler, HandleError, Handling, Projection, handler};
@@ -57,6 +58,7 @@ use crate::error::LeaseError;
 use crate::events::Events;
 use crate::lease::Lease;
 use crate::mandate::{Left, Mandate};
+use crate::runners::{Beat, runners};
 use crate::stop::Stop;
 
 /// How long a reader that was deposed, or overtaken, waits before it begins again.
@@ -144,21 +146,31 @@ impl Subscription {
     ///
     /// Rides out a store that goes away and comes back. An error is what waiting cannot mend.
     pub async fn run(&self, stop: &Stop) -> Result<(), SubscriptionError> {
-        let ran = self.run_to_end(stop).await;
-        self.shared.gauge.state(SubscriptionState::Stopped);
+        let beat = self.begin();
+        let ran = self.run_to_end(&beat, stop).await;
+        self.shared.gauge.end();
         ran
     }
 
     /// Works once, under a right that someone else obtained, instead of a lease of its own: until `stop` is given, the
     /// mandate is over or the store refuses its fence. The handling that is under way may end, within its deadline.
     pub async fn run_under(&self, mandate: &Mandate, stop: &Stop) -> Result<Left, SubscriptionError> {
-        let left = self.serve(mandate, stop).await;
-        self.shared.gauge.state(SubscriptionState::Stopped);
+        let beat = self.begin();
+        let left = self.serve(mandate, &beat, stop).await;
+        self.shared.gauge.end();
         left
     }
 
-    async fn serve(&self, mandate: &Mandate, stop: &Stop) -> Result<Left, SubscriptionError> {
-        let mut reader = Reader::new(self.shared.clone(), Some(mandate.clone()));
+    /// From here on others see that it runs.
+    fn begin(&self) -> Beat {
+        let name = self.shared.name.as_str();
+        let beat = runners().register(RunnerKind::Subscription, name, self.shared.settings.poll);
+        self.shared.gauge.begin(name, beat.clone());
+        beat
+    }
+
+    async fn serve(&self, mandate: &Mandate, beat: &Beat, stop: &Stop) -> Result<Left, SubscriptionError> {
+        let mut reader = Reader::new(self.shared.clone(), Some(mandate.clone()), beat.clone());
         loop {
             let ended = reader.run(stop).await?;
             let in_air = reader.in_air();
@@ -176,12 +188,12 @@ impl Subscription {
         }
     }
 
-    async fn run_to_end(&self, stop: &Stop) -> Result<(), SubscriptionError> {
+    async fn run_to_end(&self, beat: &Beat, stop: &Stop) -> Result<(), SubscriptionError> {
         let name = &self.shared.name;
         while !stop.is_stopped() {
-            let Some(mandate) = self.take_office(stop).await? else { return Ok(()) };
+            let Some(mandate) = self.take_office(beat, stop).await? else { return Ok(()) };
             let lease = mandate.as_ref().and_then(Mandate::lease).cloned();
-            let ended = match Reader::new(self.shared.clone(), mandate).run(stop).await {
+            let ended = match Reader::new(self.shared.clone(), mandate, beat.clone()).run(stop).await {
                 Ok(ended) => ended,
                 Err(lost) => {
                     if let Some(lease) = lease {
@@ -231,10 +243,14 @@ impl Subscription {
     }
 
     /// The right to read, if one is needed; `None` when it was stopped before it had one.
-    async fn take_office(&self, stop: &Stop) -> Result<Option<Option<Mandate>>, SubscriptionError> {
+    async fn take_office(
+        &self,
+        beat: &Beat,
+        stop: &Stop,
+    ) -> Result<Option<Option<Mandate>>, SubscriptionError> {
         let Some(lease) = &self.lease else { return Ok(Some(None)) };
         self.shared.gauge.state(SubscriptionState::Standby);
-        let fence = lease.acquire_when_free(stop).await?;
+        let fence = beat.waiting(lease.acquire_when_free(stop)).await?;
         Ok(fence.map(|fence| Some(Mandate::of_lease(lease.clone(), fence))))
     }
 }

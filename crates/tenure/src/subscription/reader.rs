@@ -11,9 +11,11 @@ use std::time::Duration;
 use tenure_core::StoreError;
 use tenure_core::event::Recorded;
 use tenure_core::lease::Fence;
+use tenure_core::observe::METER;
 use tenure_core::subscription::{Advance, Checkpoint, Cursor, Fate, Front, Lost, Step};
 use tenure_core::time::{Clock, Monotonic};
 use tokio::sync::oneshot;
+use tracing::Instrument;
 
 use super::Shared;
 use super::handler::{HandleError, Handling};
@@ -21,6 +23,7 @@ use super::status::SubscriptionState;
 use crate::clock::SteadyClock;
 use crate::hub::Lookout;
 use crate::mandate::{InAir, Mandate};
+use crate::runners::Beat;
 use crate::stop::Stop;
 
 /// How long to wait after a call to the store that had no answer; doubles up to [`STORE_AGAIN_MAX`].
@@ -60,10 +63,11 @@ pub(super) struct Reader {
     looked_at: Monotonic,
     /// Handlings that are past their deadline, and go on by themselves.
     overdue: Arc<AtomicUsize>,
+    beat: Beat,
 }
 
 impl Reader {
-    pub(super) fn new(shared: Arc<Shared>, mandate: Option<Mandate>) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, mandate: Option<Mandate>, beat: Beat) -> Self {
         let lost = mandate.as_ref().map_or_else(Stop::new, |mandate| mandate.lost().clone());
         let settings = &shared.settings;
         let lookout = Lookout::new(shared.events.hub(), settings.poll, settings.poll_without_wakeup);
@@ -76,6 +80,7 @@ impl Reader {
             more: false,
             looked_at: SteadyClock.now(),
             overdue: Arc::default(),
+            beat,
         }
     }
 
@@ -108,7 +113,10 @@ impl Reader {
                 tracing::error!(%lost, "the subscription cannot go on");
                 Err(lost)
             }
-            Err(Lost::Fenced { .. }) => Ok(Ended::Refused),
+            Err(Lost::Fenced { .. }) => {
+                METER.fence_refusals.add(1, 1);
+                Ok(Ended::Refused)
+            }
             Err(lost) => {
                 self.shared.gauge.change(|status| {
                     (status.state, status.trouble) = (SubscriptionState::CatchingUp, None);
@@ -148,6 +156,7 @@ impl Reader {
                 continue;
             }
             let now = SteadyClock.now();
+            self.beat.cycled_at(now);
             if let Some(step) = cursor.step(now) {
                 self.save(cursor, step, stop).await?;
                 continue;
@@ -176,10 +185,14 @@ impl Reader {
         let due_in = self.lookout.due_in();
         if !self.more && !due_in.is_zero() {
             let span = cursor.step_due().map_or(due_in, |due| SteadyClock.now().until(due));
-            tokio::select! {
-                () = self.lookout.until_due() => {}
-                () = rest(span, &self.lost, stop) => {}
-            }
+            let beat = self.beat.clone();
+            let wait = async {
+                tokio::select! {
+                    () = self.lookout.until_due() => {}
+                    () = rest(span, &self.lost, stop) => {}
+                }
+            };
+            beat.during(wait).await;
             // Who has nothing to do takes no step, and would never hear that an operator has moved the checkpoint.
             return match due_in >= self.lookout.poll() / 2 && !stop.is_stopped() {
                 true => self.look_for_moves(cursor, stop).await,
@@ -196,6 +209,7 @@ impl Reader {
                 self.lookout.looked(fresh, began.until(SteadyClock.now()));
                 // What an event is in trouble with is not mended by reading.
                 let waits = cursor.oldest().is_some();
+                self.shared.gauge.behind(cursor.behind());
                 self.shared.gauge.change(|status| {
                     status.stall = stalled;
                     status.trouble = status.trouble.take().filter(|_| waits);
@@ -215,7 +229,14 @@ impl Reader {
         match self.shared.handling.clone() {
             Handling::Each(handler) => {
                 let Some(event) = cursor.batch(1).next().cloned() else { return Ok(()) };
-                let answer = self.in_time(async move { handler.handle(&event).await }).await;
+                let span = tracing::debug_span!(
+                    "tenure.subscription.handle",
+                    subscription = %self.shared.name,
+                    position = event.position.0,
+                    "type" = %event.kind
+                );
+                let handling = async move { handler.handle(&event).await }.instrument(span);
+                let answer = self.in_time(handling).await;
                 match answer {
                     Ok(()) => {
                         cursor.handled();
@@ -231,7 +252,14 @@ impl Reader {
                 let events: Vec<Recorded> = cursor.batch(projection.batch().max(1)).cloned().collect();
                 let Some(step) = cursor.step_of(events.len()) else { return Ok(()) };
                 let (count, office, taken) = (events.len() as u64, self.office(), step.clone());
-                let apply = async move { projection.apply(&events, office.as_ref(), &taken).await };
+                let span = tracing::debug_span!(
+                    "tenure.subscription.handle",
+                    subscription = %self.shared.name,
+                    position = step.to.0,
+                    count
+                );
+                let apply =
+                    async move { projection.apply(&events, office.as_ref(), &taken).await }.instrument(span);
                 match self.in_time(apply).await {
                     Ok(answer) => {
                         cursor.stepped(&step, answer, SteadyClock.now())?;
@@ -263,7 +291,10 @@ impl Reader {
             Fate::Again(_) => {
                 tracing::warn!(subscription = %name, position, %error, "an event was not handled; again later")
             }
-            Fate::Parked => tracing::error!(subscription = %name, position, %error, "an event is put aside"),
+            Fate::Parked => {
+                self.shared.gauge.parked();
+                tracing::error!(subscription = %name, position, %error, "an event is put aside");
+            }
             Fate::Halted => {
                 tracing::error!(subscription = %name, position, %error, "the subscription stands still at an event that it cannot handle");
                 self.shared.gauge.state(SubscriptionState::Halted { reason: error.to_string() });
@@ -282,7 +313,8 @@ impl Reader {
             // Nobody may wait for it any more.
             let _ = answer.send(work.await);
         });
-        match tokio::time::timeout(deadline, answered).await {
+        // The loop lives while its handler works; it gets on when that has ended.
+        match self.beat.during(tokio::time::timeout(deadline, answered)).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) => Err(HandleError::transient("the handler panicked")),
             Err(_) => {
@@ -410,6 +442,8 @@ impl Reader {
 
     async fn ride_out(&mut self, what: &str, error: &StoreError, stop: &Stop) {
         tracing::warn!(subscription = %self.shared.name, %error, "{what}; again later");
+        METER.store_error(error);
+        self.beat.cycled();
         self.trouble(error);
         rest(self.pause, &self.lost, stop).await;
         self.pause = (self.pause * 2).min(STORE_AGAIN_MAX);

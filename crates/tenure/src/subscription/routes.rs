@@ -6,6 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tenure_core::entity::{Behaviour, Caller};
 use tenure_core::event::{Recorded, encode};
+use tenure_core::observe::trace_headers;
 use tenure_core::outbox::deterministic_id;
 
 use super::handler::{EventHandler, HandleError};
@@ -70,6 +71,6 @@ impl<B: Behaviour> EventHandler for Routes<B> {
 }
 
 fn trace(event: &Recorded) -> Vec<(String, String)> {
-    let names = ["traceparent", "tracestate"].into_iter();
-    names.filter_map(|name| Some((name.to_owned(), event.metadata.headers.get(name)?.clone()))).collect()
+    let headers = trace_headers(&event.metadata.headers);
+    headers.map(|(name, text)| (name.to_owned(), text.to_owned())).collect()
 }

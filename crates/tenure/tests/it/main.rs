@@ -12,6 +12,7 @@ mod etcd_failover;
 mod faulty;
 mod fenced;
 mod fenced_suite;
+mod health;
 #[cfg(feature = "kafka")]
 mod kafka;
 mod lease;
@@ -38,5 +39,6 @@ mod sink_tls;
 mod subscription;
 mod subscription_trouble;
 mod suite;
+mod telemetry;
 mod testkit;
 mod urls;

@@ -8,6 +8,7 @@ use hyper::header::{
     AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
 };
 use hyper::{Method, Request};
+use tenure_core::observe::trace_headers;
 use tenure_core::outbox::Message;
 use tenure_core::outbox::cloudevents::{attributes, check_content_type, percent_encode};
 
@@ -30,9 +31,9 @@ pub(super) fn build(
     // An empty body is left without a length by hyper, and some servers answer 411 to that.
     headers.insert(CONTENT_LENGTH, HeaderValue::from(message.body.as_bytes().len()));
     headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
-    for name in ["traceparent", "tracestate"] {
+    for (name, text) in trace_headers(&message.headers) {
         // A context that is none stays an attribute: a receiver's tracing should not have to cope with it.
-        if let Some(value) = message.headers.get(name).and_then(|value| as_it_stands(value)) {
+        if let Some(value) = as_it_stands(text) {
             headers.insert(name, value);
         }
     }

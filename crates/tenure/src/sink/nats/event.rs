@@ -2,6 +2,7 @@
 
 use async_nats::HeaderMap;
 use async_nats::jetstream::message::PublishMessage;
+use tenure_core::observe::trace_headers;
 use tenure_core::outbox::Message;
 use tenure_core::outbox::cloudevents::{attributes, check_content_type, percent_encode};
 
@@ -15,13 +16,9 @@ pub(super) fn build(source: &EventSource, message: &Message) -> Result<PublishMe
     });
     check_content_type(message.content_type())?;
     headers.insert("content-type", message.content_type());
-    for name in ["traceparent", "tracestate"] {
-        // A context that is none stays an attribute: a receiver's tracing should not have to cope with it.
-        let context =
-            message.headers.get(name).filter(|value| value.bytes().all(|b| matches!(b, b' '..=b'~')));
-        if let Some(value) = context {
-            headers.insert(name, value.as_str());
-        }
+    for (name, text) in trace_headers(&message.headers) {
+        // Where tracing looks for it. A context that is none stays an attribute.
+        headers.insert(name, text);
     }
     let payload = message.body.as_bytes().to_vec().into();
     // The server's own window of duplicates goes by this.

@@ -1,0 +1,133 @@
+//! The monitor of health: how often it asks, what it says of a store that is slow or away.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use tenure::core::contract::{OperatorStores, OutboxAdmin, OutboxStore};
+use tenure::core::health::StoreState;
+use tenure::core::memory::MemoryStore;
+use tenure::core::outbox::{
+    CauseId, Count, Details, Filter, Graves, Limits, Listing, NewMessage, Pulse, Selection, Stats,
+};
+use tenure::{HealthMonitor, HealthThresholds, Level, SteadyStoreClock, StoreError};
+
+/// An outbox that can be slow, or away.
+#[derive(Debug)]
+struct Moody {
+    of: Arc<MemoryStore>,
+    asked: AtomicU32,
+    mood: std::sync::Mutex<Mood>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Mood {
+    Good,
+    Slow,
+    Away,
+}
+
+fn away() -> StoreError {
+    StoreError::Unreachable { store: "memory".into(), message: "it sulks".into() }
+}
+
+#[async_trait]
+impl OutboxAdmin for Moody {
+    async fn pulse(&self, at_most: u32) -> Result<Pulse, StoreError> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        let mood = *self.mood.lock().unwrap();
+        match mood {
+            Mood::Good => self.of.pulse(at_most).await,
+            Mood::Slow => std::future::pending().await,
+            Mood::Away => Err(away()),
+        }
+    }
+    async fn stats(&self) -> Result<Stats, StoreError> {
+        Err(away())
+    }
+    async fn list(&self, _: &Selection) -> Result<Listing, StoreError> {
+        Err(away())
+    }
+    async fn show(&self, _: &str, _: usize) -> Result<Option<Details>, StoreError> {
+        Err(away())
+    }
+    async fn count_dead(&self, _: &Filter, _: u32) -> Result<Count, StoreError> {
+        Err(away())
+    }
+    async fn graves(&self, _: Option<CauseId>, _: u32, _: u32) -> Result<Graves, StoreError> {
+        Err(away())
+    }
+    async fn retry(&self, _: &Filter, _: &str, _: u32) -> Result<Vec<String>, StoreError> {
+        Err(away())
+    }
+    async fn discard(&self, _: &Filter, _: &str, _: u32) -> Result<Vec<String>, StoreError> {
+        Err(away())
+    }
+}
+
+fn monitor(mood: Mood) -> (Arc<Moody>, HealthMonitor, Arc<MemoryStore>) {
+    let store = Arc::new(MemoryStore::new(Arc::new(SteadyStoreClock::start())));
+    let moody = Arc::new(Moody { of: store.clone(), asked: AtomicU32::new(0), mood: mood.into() });
+    let capabilities = tenure::core::contract::LeaseStore::capabilities(&*store);
+    let stores = OperatorStores { outbox: moody.clone(), ..OperatorStores::of(store.clone(), capabilities) };
+    (moody, HealthMonitor::new(stores, HealthThresholds::default()).unwrap(), store)
+}
+
+/// What is said of the store; loops of other tests are none of ours.
+fn of_store(report: &tenure::HealthReport) -> (Level, String) {
+    let check = report.checks.iter().find(|check| check.name == "store").unwrap();
+    (check.level, check.what.clone())
+}
+
+#[tokio::test]
+async fn a_hundred_who_ask_at_once_are_one_question() {
+    let (moody, monitor, store) = monitor(Mood::Good);
+    store.enqueue(&[NewMessage::json("t", "k", "{}")], &Limits::default()).await.unwrap();
+    let asking: Vec<_> = (0..100)
+        .map(|_| {
+            let monitor = monitor.clone();
+            tokio::spawn(async move { monitor.ready().await })
+        })
+        .collect();
+    for asked in asking {
+        assert_eq!(of_store(&asked.await.unwrap()), (Level::Healthy, "the store answers".to_owned()));
+    }
+    assert_eq!(moody.asked.load(Ordering::SeqCst), 1);
+    let (pulse, age) = monitor.facts().pulse.unwrap();
+    assert_eq!(pulse.pending, Count::exactly(1));
+    assert!(age < Duration::from_secs(5));
+}
+
+#[tokio::test]
+async fn a_store_that_is_away_is_said_to_be_and_liveness_does_not_ask_it() {
+    let (moody, monitor, _) = monitor(Mood::Away);
+    let (level, what) = of_store(&monitor.ready().await);
+    assert_eq!(level, Level::Degraded, "{what}");
+    assert!(what.contains("it sulks"), "{what}");
+    let asked = moody.asked.load(Ordering::SeqCst);
+    let _ = monitor.live();
+    assert_eq!(moody.asked.load(Ordering::SeqCst), asked);
+}
+
+#[tokio::test]
+async fn a_store_that_does_not_answer_keeps_nobody_waiting() {
+    let (moody, monitor, _) = monitor(Mood::Slow);
+    let began = Instant::now();
+    let report = monitor.ready().await;
+    assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+    assert_eq!(of_store(&report).0, Level::Degraded);
+    assert!(matches!(monitor.facts().store, StoreState::Away { .. }), "{:?}", monitor.facts().store);
+    // The one question goes on: nobody asks a second one meanwhile.
+    let _ = monitor.ready().await;
+    assert_eq!(moody.asked.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn thresholds_that_do_not_fit_are_refused() {
+    let (_, _, store) = monitor(Mood::Good);
+    let capabilities = tenure::core::contract::LeaseStore::capabilities(&*store);
+    let wrong = HealthThresholds { dead_degraded: 1_000, ..HealthThresholds::default() };
+    let error = HealthMonitor::new(OperatorStores::of(store, capabilities), wrong).unwrap_err();
+    assert!(error.to_string().contains("dead_unhealthy"), "{error}");
+}
