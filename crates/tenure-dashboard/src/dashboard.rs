@@ -9,7 +9,7 @@ use axum::extract::Request;
 use tenure_core::contract::OperatorStores;
 use tenure_core::error::StoreError;
 use tenure_core::id::Node;
-use tenure_core::observe::RunnerReport;
+use tenure_core::observe::LocalRunners;
 use tenure_core::outbox::HealthThresholds;
 use tokio::sync::watch;
 
@@ -51,9 +51,6 @@ pub enum DashboardError {
     Limits(String),
 }
 
-/// What the loops of this process say of themselves now.
-pub type LocalRunners = Arc<dyn Fn() -> Vec<RunnerReport> + Send + Sync>;
-
 /// What handlers share.
 pub(crate) struct Desk {
     pub(crate) stores: OperatorStores,
@@ -62,7 +59,7 @@ pub(crate) struct Desk {
     pub(crate) mount: String,
     pub(crate) limits: Limits,
     pub(crate) this_node: Option<Node>,
-    pub(crate) runners: Option<LocalRunners>,
+    pub(crate) runners: Option<Arc<dyn LocalRunners>>,
     pub(crate) thresholds: HealthThresholds,
     pub(crate) health: Option<Arc<dyn HealthSource>>,
     pub(crate) redact: Option<Arc<dyn Redact>>,
@@ -115,9 +112,9 @@ impl Dashboard {
         self
     }
 
-    /// The loops of this process: `Arc::new(|| tenure::runners().list())`.
+    /// The loops of this process: `tenure::runners()`.
     #[must_use]
-    pub fn runners(mut self, runners: LocalRunners) -> Self {
+    pub fn runners(mut self, runners: Arc<dyn LocalRunners>) -> Self {
         self.desk.runners = Some(runners);
         self
     }

@@ -41,7 +41,7 @@ pub use auth::{
     Action, Auth, Authenticator, KEY_MIN_BYTES, Operator, Permission, Permissions, Refused, SigningKey,
     TOKEN_MIN_CHARS, TOKENS_MAX, Tokens, TokensError,
 };
-pub use dashboard::{Dashboard, DashboardError, LocalRunners, MOUNT};
+pub use dashboard::{Dashboard, DashboardError, MOUNT};
 pub use hosts::{HostError, Hosts};
 pub use limits::Limits;
 pub use redact::Redact;
