@@ -153,7 +153,8 @@ impl Dashboard {
         let good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_' | b'.');
         let fits =
             path.starts_with('/') && !path.ends_with('/') && !path.contains("//") && !path.contains("..");
-        if !path.is_empty() && !(fits && path.bytes().all(good) && path.len() <= 200) {
+        let is_path = fits && path.bytes().all(good) && path.len() <= 200;
+        if !path.is_empty() && !is_path {
             return Err(DashboardError::Mount);
         }
         self.desk.mount = path.to_owned();
