@@ -225,6 +225,7 @@ mod tests {
             leases_at: now,
             changes: vec![],
             slow: Arc::new(slow),
+            gaps: vec![],
         };
         Snapshot {
             number: 1,
