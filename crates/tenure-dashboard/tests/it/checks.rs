@@ -31,6 +31,7 @@ const CHECKS: &[(Rule, Check)] = &[
     (Rule::RevokedEndsSession, |rule| Box::pin(a_session_ends_with_its_token(rule))),
     (Rule::LoopbackReadOnly, |rule| Box::pin(loopback::nobody_acts_without_tokens(rule))),
     (Rule::LoopbackRefusesProxy, |rule| Box::pin(loopback::what_came_through_a_proxy_is_refused(rule))),
+    (Rule::Escape, |rule| Box::pin(hostile::texts_stay_texts(rule))),
     (Rule::CutPayload, |rule| Box::pin(hostile::a_large_payload_is_cut(rule))),
     (Rule::BoundedParams, |rule| Box::pin(hostile::parameters_are_bounded(rule))),
     (Rule::AskBounded, |rule| Box::pin(slow::a_hanging_store_holds_a_few_questions_and_no_more(rule))),

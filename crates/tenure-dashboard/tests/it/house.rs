@@ -176,9 +176,9 @@ impl House {
         let cookie = told.headers["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
         let page = self.get("/").header("cookie", &cookie).send().await;
         assert_eq!(page.status, 200);
-        // Every page has a form to log out by, with the token.
-        let csrf = page.body.split("name=\"csrf\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
-        Session { cookie, csrf: csrf.expect("the page has a form with a token").to_owned() }
+        // Every page of a session has a form to log out by, with the token.
+        let csrf = csrf(&page).expect("the page has a form with a token");
+        Session { cookie, csrf }
     }
 
     /// All that a change could have left behind.
@@ -197,6 +197,16 @@ impl House {
         let page = tenure_core::contract::AuditLog::audit(&self.store.inner, &selection).await.unwrap();
         page.lines.into_iter().filter(|line| line.action != "dashboard.refused").collect()
     }
+}
+
+/// The token of a form of a page.
+pub(crate) fn csrf(page: &Told) -> Option<String> {
+    page.body.split("name=\"csrf\" value=\"").nth(1)?.split('"').next().map(str::to_owned)
+}
+
+/// A page that has a form for those who may act.
+pub(crate) fn page_with_a_form() -> String {
+    format!("/message?id={DEAD_ID}")
 }
 
 /// What a browser holds after a login.
@@ -406,7 +416,7 @@ async fn events(store: &MemoryStore, text: &str) {
 
 /// As much of a text as a name may hold.
 pub(crate) fn name(text: &str, bytes: usize) -> String {
-    let mut name: String = text.chars().filter(|c| !c.is_control()).collect();
+    let mut name: String = text.chars().filter(|c| !c.is_control()).take(bytes).collect();
     while name.len() > bytes {
         name.pop();
     }

@@ -4,7 +4,7 @@ use tenure_dashboard::mutation::Rule;
 use tenure_dashboard::routes;
 
 use crate::checks::{Found, demand};
-use crate::house::{Ask, House};
+use crate::house::{Ask, House, csrf, page_with_a_form};
 use crate::samples;
 
 fn here(ask: Ask<'_>) -> Ask<'_> {
@@ -15,14 +15,9 @@ fn here(ask: Ask<'_>) -> Ask<'_> {
 pub(crate) async fn nobody_acts_without_tokens(rule: Option<Rule>) -> Found {
     let house = House::loopback(rule).await;
     let before = house.state().await;
-    let page = here(house.get("/")).send().await;
+    let page = here(house.get(&page_with_a_form())).send().await;
     demand(page.status == 200, || format!("{}", page.status))?;
-    let csrf = page
-        .body
-        .split("name=\"csrf\" value=\"")
-        .nth(1)
-        .and_then(|rest| rest.split('"').next())
-        .unwrap_or_default();
+    let csrf = csrf(&page).unwrap_or_default();
     for route in routes().filter(|route| route.method == "POST" && route.action.is_some()) {
         let fields = samples::change(route.path).map(|(fields, _)| fields).unwrap_or_default();
         let body: String = fields.iter().map(|(name, value)| format!("{name}={value}&")).collect();

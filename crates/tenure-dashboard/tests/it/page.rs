@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 /// Elements that our pages are made of. `script` and `style` are checked apart.
 const ELEMENTS: &str = "html head meta title link script body header nav main footer section article aside div span p a h1 h2 h3 h4 \
     ul ol li dl dt dd table caption thead tbody tr th td form label input button select option textarea fieldset legend pre code \
-    time strong em small details summary output br hr svg g path line rect circle text polyline polygon desc abbr b i kbd meter progress";
+    time strong em small details summary output br hr svg g path line rect circle text polyline polygon desc abbr b i kbd meter progress bdi dialog img noscript";
 
 /// Attributes that our pages have.
 const ATTRIBUTES: &str = "lang charset name content rel href type src defer id class role for method action value required autocomplete \
     hidden title scope colspan rowspan datetime open disabled checked selected placeholder maxlength minlength min max step pattern size \
     tabindex accesskey width height viewBox viewbox d x y x1 y1 x2 y2 cx cy r rx ry points fill stroke stroke-width stroke-linecap \
     stroke-linejoin stroke-dasharray text-anchor font-size transform preserveAspectRatio preserveaspectratio focusable xmlns opacity vector-effect \
-    inputmode spellcheck autocapitalize autofocus multiple rows cols download list low high optimum color-scheme media headers";
+    inputmode spellcheck autocapitalize autofocus multiple rows cols download list low high optimum color-scheme media headers alt http-equiv";
 
 /// What is wrong with a page.
 pub(crate) fn problems(html: &str) -> Vec<String> {
@@ -31,6 +31,14 @@ pub(crate) fn problems(html: &str) -> Vec<String> {
         {
             problems.push("a script that is not ours".to_owned());
         }
+        let says = |wanted: &str| {
+            tag.attributes.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str())
+        };
+        // A page may be loaded again after a while, and nothing else.
+        let again = says("content").is_some_and(|content| content.bytes().all(|byte| byte.is_ascii_digit()));
+        if says("http-equiv").is_some_and(|what| what != "refresh" || !again) {
+            problems.push(format!("http-equiv of <{}>", tag.name));
+        }
         for (name, value) in &tag.attributes {
             let known =
                 attributes.contains(name.as_str()) || name.starts_with("aria-") || name.starts_with("data-");
@@ -45,6 +53,15 @@ pub(crate) fn problems(html: &str) -> Vec<String> {
         }
     }
     problems
+}
+
+/// The elements of a page and the names of their attributes, in their order.
+pub(crate) fn bones(html: &str) -> Vec<String> {
+    let bone = |tag: Tag| {
+        let names: Vec<String> = tag.attributes.into_iter().map(|(name, _)| name).collect();
+        format!("{} {}", tag.name, names.join(" "))
+    };
+    tags(html).into_iter().map(bone).collect()
 }
 
 struct Tag {
@@ -102,7 +119,8 @@ fn what_is_wrong_is_found() {
         ("<script>1</script>", "script"),
         ("<a href=javascript:1>", "leads elsewhere"),
         ("<a href='//evil.test'>", "leads elsewhere"),
-        ("<img src=x>", "element <img>"),
+        ("<img src=x>", "leads elsewhere"),
+        ("<meta http-equiv=refresh content=0;url=//evil.test>", "http-equiv"),
         ("<iframe>", "element <iframe>"),
         ("<P ONCLICK=x>", "onclick"),
     ] {
