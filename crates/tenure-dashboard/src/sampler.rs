@@ -12,7 +12,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 
-use tenure_core::cluster::{ClusterLook, DAEMON_LEASE_PREFIX, Daemon, DaemonFilter, NODE_LEASE_PREFIX, Revision};
+use tenure_core::cluster::{
+    ClusterLook, DAEMON_LEASE_PREFIX, Daemon, DaemonFilter, NODE_LEASE_PREFIX, Revision,
+};
 use tenure_core::contract::OperatorStores;
 use tenure_core::error::StoreError;
 use tenure_core::event::{Position, Stall};
