@@ -92,7 +92,7 @@ impl Reader<'_> {
     }
 
     /// All about one message. The columns are those of a [`summary`](Self::summary), and `content_type`, `headers`,
-    /// `payload` and `payload_bytes`.
+    /// `payload`, `payload_bytes` and `payload_size`. More of the payload may have been read than is kept.
     pub fn details(
         self,
         row: &impl Columns,
@@ -108,7 +108,9 @@ impl Reader<'_> {
             summary: self.summary(row)?,
             content_type: text("content_type")?,
             headers: text("headers")?,
-            payload_bytes: written.as_ref().or(bytes.as_ref()).map_or(0, |payload| payload.len() as u64),
+            payload_bytes: amount(
+                self.maybe(row.number("payload_size"), "payload_size")?.unwrap_or_default(),
+            ),
             payload: written.or(bytes).map(|mut payload| {
                 payload.truncate(payload_max);
                 payload
@@ -155,6 +157,7 @@ impl Reader<'_> {
     }
 }
 
-fn amount(number: i64) -> u64 {
+/// A number that is never negative unless someone has written to the table by hand.
+pub(super) fn amount(number: i64) -> u64 {
     u64::try_from(number).unwrap_or_default()
 }
