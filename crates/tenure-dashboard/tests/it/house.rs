@@ -389,6 +389,24 @@ async fn messages(store: &MemoryStore, text: &str) {
     store.record(None, &NodeName::new(ours).unwrap(), &[outcome]).await.unwrap();
 }
 
+/// So many more dead messages, of a topic of their own.
+pub(crate) async fn bury(store: &MemoryStore, many: u128) {
+    let message = |id: u128| NewMessage::json("bulk", "t", "{}").with_id(uuid::Uuid::from_u128(id));
+    let messages: Vec<NewMessage> = (1_000..1_000 + many).map(message).collect();
+    store.enqueue(&messages, &Limits::default()).await.unwrap();
+    let rows = store.list(&Selection { limit: 1_000, ..Selection::default() }).await.unwrap().messages;
+    let outcome = |row: &tenure_core::outbox::Summary| Outcome {
+        id: row.row,
+        attempt: 1,
+        kind: Kind::Rejected,
+        next: Next::Dead { halt: false },
+        reason: Some("503".into()),
+        took: Duration::from_millis(1),
+    };
+    let outcomes: Vec<Outcome> = rows.iter().filter(|row| row.topic == "bulk").map(outcome).collect();
+    store.record(None, &NodeName::new("n").unwrap(), &outcomes).await.unwrap();
+}
+
 async fn events(store: &MemoryStore, text: &str) {
     let ours = name(text, 150);
     let stream = StreamName::new(format!("loan-{ours}")).unwrap();

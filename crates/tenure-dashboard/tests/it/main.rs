@@ -7,6 +7,8 @@ mod checks;
 mod hostile;
 mod hosts;
 mod house;
+mod jobs;
+mod live;
 mod loopback;
 mod page;
 mod panics;
