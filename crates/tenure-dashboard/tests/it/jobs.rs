@@ -119,3 +119,24 @@ async fn a_job_over_a_store_that_went_away_fails_and_says_so() {
     assert_eq!(end["state"], "failed", "{end}");
     assert!(end["why"].as_str().unwrap().contains("went away"), "{end}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn s51_two_operators_retry_one_message_from_two_dashboards_and_it_is_changed_once() {
+    use tenure_dashboard::{Auth, Hosts};
+    let store = crate::house::filled("something").await;
+    let hosts = || Hosts::these([crate::house::HOST]).unwrap();
+    let house = || {
+        let auth = Auth::tokens(crate::house::tokens());
+        House::of(std::sync::Arc::clone(&store), auth, hosts(), None, |dashboard| dashboard)
+    };
+    let (one, two) = (house(), house());
+    let body = json!({ "id": crate::house::DEAD_ID }).to_string();
+    let (one_told, two_told) = tokio::join!(
+        one.ask("POST", "/api/v1/outbox/retry").bearer(Who::Operate).json(&body).send(),
+        two.ask("POST", "/api/v1/outbox/retry").bearer(Who::OperatePayloads).json(&body).send(),
+    );
+    let changed = |told: &Told| told.json()["changed"].as_u64().unwrap();
+    assert_eq!(changed(&one_told) + changed(&two_told), 1);
+    let lines = one.audit().await.into_iter().filter(|line| line.action != "noted").count();
+    assert_eq!(lines, 1, "one change, one line");
+}
