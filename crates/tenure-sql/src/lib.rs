@@ -79,7 +79,7 @@ pub use fault::{Fault, FaultKind};
 pub use fence::Fencing;
 #[cfg(feature = "store")]
 pub use outbox::{Inbox, Outbox};
-pub use reader::{Before, Columns, Found, Reader, counted, recorded};
+pub use reader::{AuditFound, Before, Columns, Found, Reader, RunnerColumns, counted, recorded};
 pub use row::{Cell, Row};
 #[cfg(feature = "store")]
 pub use schema::{Migration, script};

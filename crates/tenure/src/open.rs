@@ -292,6 +292,9 @@ async fn open_sqlite(url: &str, options: OpenOptions) -> Result<Database, OpenEr
     let mut sqlite = SqliteOptions::from_url(url).map_err(bad_url)?;
     sqlite.naming = options.naming;
     sqlite.create &= options.create;
+    if let Purpose::Looking { statement_timeout, .. } = options.purpose {
+        sqlite.browse_timeout = Some(statement_timeout);
+    }
     sqlite.validate().map_err(bad_url)?;
     connected(SqliteStore::connect(sqlite)).await
 }

@@ -184,7 +184,15 @@ impl Chrome {
 
     /// Logs in with a token.
     pub(crate) fn log_in(&self, at: &str, token: &str) {
+        // Until the database is open there is a page that says so, and no login.
         self.go(at);
+        self.wait_text("body", "the login", |text| {
+            let is_there = text.contains("Log in");
+            if !is_there {
+                self.go(at);
+            }
+            is_there
+        });
         self.write("input[name=password]", token);
         self.click("form button.main");
         self.wait_for("footer", "You are");
