@@ -49,6 +49,8 @@ mod lease;
 pub mod limits;
 #[cfg(feature = "store")]
 mod outbox;
+#[cfg(feature = "store")]
+mod prefix;
 mod reader;
 #[cfg(feature = "store")]
 mod registry;

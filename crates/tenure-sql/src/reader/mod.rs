@@ -9,6 +9,7 @@ mod cluster;
 mod event;
 mod lease;
 mod message;
+mod observe;
 mod operator;
 mod search;
 #[cfg(test)]
