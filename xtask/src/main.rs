@@ -9,6 +9,7 @@
 
 mod apt;
 mod bench;
+mod book;
 mod cache;
 mod cargo;
 mod certificate;
@@ -45,13 +46,14 @@ COMMANDS
   test [--only STEP,…]     the one test command: installs and starts what is missing, then runs every step in order
   ci                       the same as CI runs it: a backend that cannot be had is a failure
   tidy                     only the house rules: who may depend on whom, where SQL may stand, …
+  book [--write]           whether the reference and the marked numbers of docs/ are what the code says; or write the reference
   services                 start the private servers, print `export …` lines, hold until ctrl-c
   sim ARGS…                build the simulator for release and run it
   bench [--rounds N] [--db sqlite|postgres|mariadb|mysql]… [ARGS…]
                            measure failover on SQLite and on private, durable servers; one JSON object per line
 
 STEPS OF `test`
-  fmt, tidy, servers, clippy, docs, build, tests, sim, features, commands
+  fmt, tidy, servers, clippy, docs, build, tests, sim, features, commands, book
 
 ENVIRONMENT
   CI=true                        a backend that cannot be had, or that no test ran on, is a failure
@@ -102,6 +104,7 @@ fn main() -> ExitCode {
         "services" => no_arguments(rest).and_then(|()| services::hold()),
         "sim" => sim::run(rest),
         "bench" => bench::run(rest),
+        "book" => book::run(rest),
         keeper::COMMAND => keeper::run(rest),
         other => Err(format!("no command `{other}`; `cargo xtask --help` lists them")),
     };

@@ -11,7 +11,7 @@ use crate::cargo::{cargo, describe, root, run as run_command, run_reading, run_s
 use crate::report::{Done, summary, untested};
 use crate::services::Services;
 use crate::tally::Tally;
-use crate::{Result, commands, scriptdom, sim, tidy};
+use crate::{Result, book, commands, scriptdom, sim, tidy};
 
 /// Tests at a time: enough to use two cores while most wait, few enough that none is late for its own deadlines.
 const TEST_THREADS: &str = "4";
@@ -40,6 +40,7 @@ const STEPS: &[Step] = &[
     },
     Step { name: "features", needs: &[], run: |_| features() },
     Step { name: "commands", needs: &["build"], run: |run| commands::run(run.binary.as_deref()) },
+    Step { name: "book", needs: &["build"], run: Run::book },
 ];
 
 /// What steps hand on to later ones.
@@ -126,6 +127,11 @@ impl Run {
                 self.binary = Some(PathBuf::from(program));
             }
         })
+    }
+
+    fn book(&mut self) -> Result<()> {
+        let binary = self.binary.as_deref();
+        book::check(binary.ok_or("the binary `tenure` was not built; it has no test that needs it")?, false)
     }
 
     fn tests(&mut self) -> Result<()> {

@@ -18,6 +18,9 @@ mod outbox;
 mod outlet;
 mod output;
 mod overview;
+// It tells of the dashboard too.
+#[cfg(feature = "dashboard")]
+mod reference;
 mod relay;
 mod run;
 mod secrets;
@@ -127,6 +130,8 @@ async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Bench(BenchCommand::Failover(args)) => bench::failover::failover(global, &args).await,
         Command::Bench(BenchCommand::Cluster(args)) => bench::cluster::cluster(global, &args).await,
         Command::Bench(BenchCommand::Idle(args)) => bench::idle::idle(global, &args).await,
+        #[cfg(feature = "dashboard")]
+        Command::Reference(args) => reference::reference(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "tenure", &mut script);

@@ -28,11 +28,12 @@
   function again() {
     return fetch(location.href, { credentials: "same-origin", headers: { accept: "text/html" } }).then(function (answer) {
       if (answer.redirected) { location.reload(); return; }
+      if (!answer.ok && answer.status !== 503) { throw new Error(String(answer.status)); }
       return answer.text().then(function (text) {
         var page = new DOMParser().parseFromString(text, "text/html");
         var parts = page.querySelectorAll("[data-part]");
         for (var i = 0; i < parts.length; i += 1) { put(parts[i].id, parts[i].innerHTML); }
-        say("live", "live");
+        if (answer.ok) { say("live", "live"); } else { say("reconnecting", "reconnecting"); }
         return page.querySelector("[data-refresh]");
       });
     });
@@ -48,9 +49,13 @@
     }, pause);
   }
 
+  // One stream for a tab that is looked at: a browser opens six connections to a host, over all its tabs, and a seventh
+  // page would wait for ever.
   var refused = 0;
+  var stream = null;
   function listen(url) {
-    var stream = new EventSource(url);
+    if (document.hidden || stream) { return; }
+    stream = new EventSource(url);
     stream.addEventListener("open", function () { refused = 0; say("live", "live"); });
     stream.addEventListener("snapshot", function (event) {
       var parts = JSON.parse(event.data);
@@ -58,8 +63,9 @@
       say("live", "live");
     });
     stream.addEventListener("error", function () {
-      if (stream.readyState !== EventSource.CLOSED) { say("reconnecting", "reconnecting"); return; }
+      if (!stream || stream.readyState !== EventSource.CLOSED) { say("reconnecting", "reconnecting"); return; }
       // Refused, or the session has ended: ask for the page, which then says so.
+      stream = null;
       refused += 1;
       if (refused > 2) { repeat(EVERY); return; }
       say("reconnecting", "reconnecting");
@@ -67,10 +73,20 @@
     });
   }
 
+  function hush() {
+    if (stream) { stream.close(); stream = null; say("still", "not live"); }
+  }
+
   var live = body.getAttribute("data-live");
   var refresh = document.querySelector("[data-refresh]");
   if (refresh) { repeat(1000 * Math.max(1, Number(refresh.getAttribute("data-refresh")) || 2)); }
-  if (live && window.EventSource) { listen(live); } else if (sign && !refresh) { sign.hidden = true; }
+  if (live && window.EventSource) {
+    listen(live);
+    document.addEventListener("visibilitychange", function () {
+      if (document.hidden) { hush(); } else if (refused <= 2) { listen(live); }
+    });
+    window.addEventListener("pagehide", hush);
+  } else if (sign && !refresh) { sign.hidden = true; }
 
   document.addEventListener("submit", function (event) {
     var question = event.target.getAttribute("data-confirm");

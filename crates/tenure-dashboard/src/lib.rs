@@ -72,3 +72,8 @@ pub use redact::Redact;
 pub use routes::{RouteFacts, routes};
 pub use serve::{Extra, HealthAnswer, HealthSource, MetricsFor, serve};
 pub use tenure_core::contract::OperatorStores;
+
+/// The API as a document of OpenAPI 3.1, where `mount` is where the dashboard is.
+pub fn openapi(mount: &str) -> serde_json::Value {
+    api::openapi::write(mount)
+}

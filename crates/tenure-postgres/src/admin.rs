@@ -4,9 +4,9 @@ use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::LeaseAdmin;
 use tenure_core::lease::{Change, HistoryId, LeaseName, LeasePageOf, LeaseRecord, Revoke, decide};
+use tenure_core::observe::NameRange;
 use tenure_core::time::StoreTime;
 use tenure_sql::Reader;
-use tenure_sql::not_built;
 use tokio_postgres::types::Type;
 
 use crate::error::unreachable;
@@ -17,12 +17,16 @@ use crate::writing::{Audit, Params};
 #[async_trait]
 impl LeaseAdmin for PostgresStore {
     async fn list(&self, page: &LeasePageOf) -> Result<(Vec<LeaseRecord>, StoreTime), StoreError> {
-        let limit = page.limit;
-        if page.after.is_some() || page.prefix.is_some() {
-            return Err(not_built(&self.shared.label));
-        }
         let shared = &self.shared;
-        let rows = shared.read(&shared.statements.lease_list, &[(&i64::from(limit), Type::INT8)]).await?;
+        let prefix = page.prefix.as_deref().unwrap_or_default();
+        let range = NameRange::of(prefix, page.after.as_ref().map(LeaseName::as_str));
+        let params: Params<'_> = &[
+            (&i64::from(page.limit), Type::INT8),
+            (&range.from, Type::TEXT),
+            (&range.below, Type::TEXT),
+            (&range.but, Type::TEXT),
+        ];
+        let rows = shared.read(&shared.statements.lease_list, params).await?;
         let reader = Reader { store: &shared.label };
         let mut leases = Vec::with_capacity(rows.len());
         let mut last = None;
@@ -41,12 +45,12 @@ impl LeaseAdmin for PostgresStore {
         before: Option<HistoryId>,
         limit: u32,
     ) -> Result<Vec<Change>, StoreError> {
-        if before.is_some() {
-            return Err(not_built(&self.shared.label));
-        }
         let shared = &self.shared;
-        let params: Params<'_> =
-            &[(&name.map(LeaseName::as_str), Type::TEXT), (&i64::from(limit), Type::INT8)];
+        let params: Params<'_> = &[
+            (&name.map(LeaseName::as_str), Type::TEXT),
+            (&i64::from(limit), Type::INT8),
+            (&before.map_or(i64::MAX, |before| before.0), Type::INT8),
+        ];
         let rows = shared.read(&shared.statements.history_list, params).await?;
         rows.iter().map(|row| Reader { store: &shared.label }.change(&Plain(row))).collect()
     }

@@ -4,17 +4,21 @@ use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::Stories;
 use tenure_core::event::{PageRows, Position, StreamLine, StreamName};
-use tenure_sql::not_built;
 
 use crate::store::PostgresStore;
 
 #[async_trait]
 impl Stories for PostgresStore {
-    async fn streams(&self, _: &str, _: Option<&StreamName>, _: u32) -> Result<Vec<StreamLine>, StoreError> {
-        Err(not_built(&self.shared.label))
+    async fn streams(
+        &self,
+        prefix: &str,
+        after: Option<&StreamName>,
+        limit: u32,
+    ) -> Result<Vec<StreamLine>, StoreError> {
+        self.shared.streams(prefix, after, limit).await
     }
 
-    async fn story(&self, _: &str, _: Position, _: u32) -> Result<PageRows, StoreError> {
-        Err(not_built(&self.shared.label))
+    async fn story(&self, correlation: &str, after: Position, limit: u32) -> Result<PageRows, StoreError> {
+        self.shared.story(correlation, after, limit).await
     }
 }

@@ -1,5 +1,5 @@
 select position, stream, version, type, attempts, parked_at as parked_us, reason
 from {parked}
-where subscription = ?1
+where subscription = ?1 and position > ?3
 order by position
 limit ?2

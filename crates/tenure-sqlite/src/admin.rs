@@ -5,8 +5,8 @@ use rusqlite::params;
 use tenure_core::StoreError;
 use tenure_core::contract::LeaseAdmin;
 use tenure_core::lease::{Change, HistoryId, LeaseName, LeasePageOf, LeaseRecord, Revoke, decide};
+use tenure_core::observe::NameRange;
 use tenure_core::time::StoreTime;
-use tenure_sql::not_built;
 
 use crate::rows::{LeaseRow, Plain, READER};
 use crate::store::SqliteStore;
@@ -19,13 +19,12 @@ const ACTOR_MAX_CHARS: usize = 200;
 #[async_trait]
 impl LeaseAdmin for SqliteStore {
     async fn list(&self, page: &LeasePageOf) -> Result<(Vec<LeaseRecord>, StoreTime), StoreError> {
-        let limit = page.limit;
-        if page.after.is_some() || page.prefix.is_some() {
-            return Err(not_built(self.label()));
-        }
+        let limit = page.limit.min(PAGE_MAX);
+        let prefix = page.prefix.as_deref().unwrap_or_default();
+        let range = NameRange::of(prefix, page.after.as_ref().map(LeaseName::as_str));
         self.run(move |database| {
             let mut statement = database.connection.prepare_cached(&database.statements.lease_list)?;
-            let mut found = statement.query([limit.min(PAGE_MAX)])?;
+            let mut found = statement.query(params![limit, range.from, range.below, range.but])?;
             let now = database.clocks.read();
             let mut records = Vec::new();
             while let Some(row) = found.next()? {
@@ -42,13 +41,11 @@ impl LeaseAdmin for SqliteStore {
         before: Option<HistoryId>,
         limit: u32,
     ) -> Result<Vec<Change>, StoreError> {
-        if before.is_some() {
-            return Err(not_built(self.label()));
-        }
+        let before = before.map_or(i64::MAX, |before| before.0);
         let name = name.map(|name| name.as_str().to_owned());
         self.run(move |database| {
             let mut statement = database.connection.prepare_cached(&database.statements.history_list)?;
-            let mut found = statement.query(params![name, limit.min(PAGE_MAX)])?;
+            let mut found = statement.query(params![name, limit.min(PAGE_MAX), before])?;
             let mut changes = Vec::new();
             while let Some(row) = found.next()? {
                 changes.push(READER.change(&Plain::of(row))?);

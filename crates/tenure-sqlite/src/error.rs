@@ -94,6 +94,11 @@ fn sqlite(store: String, error: rusqlite::Error) -> StoreError {
             store,
             message: "another connection kept its lock for longer than busy_timeout".into(),
         },
+        // Only what looks for a person is ever broken off.
+        Some(ErrorCode::OperationInterrupted) => StoreError::Busy {
+            store,
+            message: "the question took longer than browse_timeout; ask for less".into(),
+        },
         Some(ErrorCode::ReadOnly) => StoreError::ReadOnly { store, message },
         Some(ErrorCode::NotADatabase) => {
             StoreError::Corrupt { store, message: "the file is not a SQLite database".into() }

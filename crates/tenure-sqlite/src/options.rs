@@ -18,6 +18,8 @@ pub struct SqliteOptions {
     pub busy_timeout: Duration,
     /// Whether to create the file when it is not there. True.
     pub create: bool,
+    /// How long a question that only a person asks may take (lists, counts, audit) before it is given up. No limit.
+    pub browse_timeout: Option<Duration>,
 }
 
 /// The longest wait for a lock: SQLite counts it in milliseconds, as a C `int`.
@@ -31,6 +33,7 @@ impl SqliteOptions {
             naming: Naming::default(),
             busy_timeout: Duration::from_secs(5),
             create: true,
+            browse_timeout: None,
         }
     }
 

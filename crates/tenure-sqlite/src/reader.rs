@@ -1,7 +1,7 @@
 //! A connection that only reads, on a thread of its own: what takes long here holds up no renewal.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{CachedStatement, Connection, OpenFlags};
@@ -29,6 +29,8 @@ pub(crate) struct ReaderOptions {
     pub(crate) clocks: Arc<dyn Clocks>,
     pub(crate) files: Arc<Files>,
     pub(crate) busy_timeout: Duration,
+    /// How long one job may take; `None` for as long as it takes.
+    pub(crate) patience: Option<Duration>,
 }
 
 /// The connection. Lives on its thread.
@@ -78,12 +80,14 @@ impl Reader {
     ) -> Result<T, Fault> {
         let files = self.options.files.clone();
         files.check()?;
+        let _watch =
+            self.options.patience.map(|patience| Watch::over(&self.connection, patience)).transpose()?;
         let read = || -> Result<T, Fault> {
             if let Some(answer) = glance(&Snapshot { connection: &self.connection, options: &self.options })?
             {
                 return Ok(answer);
             }
-            let transaction = self.connection.transaction()?;
+            let transaction = self.connection.unchecked_transaction()?;
             let answer = job(&Snapshot { connection: &transaction, options: &self.options })?;
             transaction.commit()?;
             Ok(answer)
@@ -92,6 +96,26 @@ impl Reader {
             Err(Fault::Replaced) => Fault::Replaced,
             _ => fault,
         })
+    }
+}
+
+/// How many steps of its machine SQLite takes between two looks at the clock: a millisecond or so.
+const STEPS: i32 = 10_000;
+
+/// Ends what takes too long. Dropped with the job.
+struct Watch<'a>(&'a Connection);
+
+impl<'a> Watch<'a> {
+    fn over(connection: &'a Connection, patience: Duration) -> Result<Self, Fault> {
+        let began = Instant::now();
+        connection.progress_handler(STEPS, Some(move || began.elapsed() > patience))?;
+        Ok(Self(connection))
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.progress_handler(0, None::<fn() -> bool>);
     }
 }
 
@@ -111,6 +135,10 @@ impl Snapshot<'_> {
 
     pub(crate) fn outbox(&self) -> &OutboxStatements {
         &self.options.statements.outbox
+    }
+
+    pub(crate) fn statements(&self) -> &Statements {
+        &self.options.statements
     }
 
     pub(crate) fn events(&self) -> &EventStatements {

@@ -45,6 +45,8 @@ pub(crate) struct Shared {
     cluster: OnceCell<Worker<Reader>>,
     /// For people, whose questions may take long.
     browser: OnceCell<Worker<Reader>>,
+    /// For who looks again and again; started with the first look.
+    sampler: OnceCell<Worker<Reader>>,
     // Behind the readers, for fields are dropped in their order: the last one to close empties the log.
     pub(crate) worker: Worker<Database>,
     statements: Arc<Statements>,
@@ -57,6 +59,7 @@ pub(crate) struct Shared {
     /// Appends that wait for the writing connection.
     pub(crate) appends: crate::events::Line,
     busy_timeout: Duration,
+    browse_timeout: Option<Duration>,
     presence: FilePresence,
 }
 
@@ -92,6 +95,7 @@ impl SqliteStore {
             events: OnceCell::new(),
             cluster: OnceCell::new(),
             browser: OnceCell::new(),
+            sampler: OnceCell::new(),
             worker,
             statements,
             clocks,
@@ -101,6 +105,7 @@ impl SqliteStore {
             cluster_bell,
             appends: crate::events::Line::default(),
             busy_timeout: options.busy_timeout,
+            browse_timeout: options.browse_timeout,
             presence,
         };
         Ok(Self { shared: Arc::new(shared) })
@@ -188,7 +193,7 @@ impl SqliteStore {
         job: impl FnOnce(&Snapshot<'_>) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreError> {
         let read = |reader: &mut Reader| reader.read_unless(glance, job);
-        self.run_on(&self.shared.reader, "tenure-sqlite-read", read).await
+        self.run_on(&self.shared.reader, "tenure-sqlite-read", None, read).await
     }
 
     /// The same for those who read events.
@@ -214,7 +219,7 @@ impl SqliteStore {
     ) -> Result<T, StoreError> {
         let job = glance.clone();
         let read = move |reader: &mut Reader| reader.read_unless(|snapshot| glance(snapshot).map(Some), job);
-        self.run_on(&self.shared.cluster, "tenure-sqlite-cluster", read).await
+        self.run_on(&self.shared.cluster, "tenure-sqlite-cluster", None, read).await
     }
 
     /// The same for people, whose questions may take long.
@@ -222,7 +227,19 @@ impl SqliteStore {
         &self,
         job: impl FnOnce(&Snapshot<'_>) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.read_on(&self.shared.browser, "tenure-sqlite-list", job).await
+        let patience = self.shared.browse_timeout;
+        let read = |reader: &mut Reader| reader.read(job);
+        self.run_on(&self.shared.browser, "tenure-sqlite-list", patience, read).await
+    }
+
+    /// The same for who looks again and again, and is not to wait for a person's question.
+    pub(crate) async fn sample<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Snapshot<'_>) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let patience = self.shared.browse_timeout;
+        let read = |reader: &mut Reader| reader.read(job);
+        self.run_on(&self.shared.sampler, "tenure-sqlite-pulse", patience, read).await
     }
 
     async fn read_on<T: Send + 'static>(
@@ -231,13 +248,14 @@ impl SqliteStore {
         thread: &str,
         job: impl FnOnce(&Snapshot<'_>) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.run_on(reader, thread, |reader| reader.read(job)).await
+        self.run_on(reader, thread, None, |reader| reader.read(job)).await
     }
 
     async fn run_on<T: Send + 'static>(
         &self,
         reader: &OnceCell<Worker<Reader>>,
         thread: &str,
+        patience: Option<Duration>,
         read: impl FnOnce(&mut Reader) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreError> {
         let Shared { label, statements, clocks, files, busy_timeout, .. } = &*self.shared;
@@ -248,6 +266,7 @@ impl SqliteStore {
                 clocks: clocks.clone(),
                 files: files.clone(),
                 busy_timeout: *busy_timeout,
+                patience,
             };
             Worker::start(thread, label, || Reader::open(options))
         };

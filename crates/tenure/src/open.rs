@@ -292,6 +292,9 @@ async fn open_sqlite(url: &str, options: OpenOptions) -> Result<Database, OpenEr
     let mut sqlite = SqliteOptions::from_url(url).map_err(bad_url)?;
     sqlite.naming = options.naming;
     sqlite.create &= options.create;
+    if let Purpose::Looking { statement_timeout, .. } = options.purpose {
+        sqlite.browse_timeout = Some(statement_timeout);
+    }
     sqlite.validate().map_err(bad_url)?;
     connected(SqliteStore::connect(sqlite)).await
 }
@@ -310,7 +313,7 @@ async fn open_postgres(url: &str, options: OpenOptions) -> Result<Database, Open
     postgres.connect_timeout = options.connect_timeout.unwrap_or(postgres.connect_timeout);
     if let Purpose::Looking { statement_timeout, connections } = options.purpose {
         postgres.statement_timeout = statement_timeout;
-        postgres.lock_timeout = postgres.lock_timeout.min(statement_timeout);
+        postgres.lock_timeout = postgres.lock_timeout.min(statement_timeout / 2);
         postgres.max_connections = connections;
         postgres.max_outbox_connections = connections;
     }
@@ -331,7 +334,7 @@ async fn open_mysql(url: &str, options: OpenOptions) -> Result<Database, OpenErr
     mysql.connect_timeout = options.connect_timeout.unwrap_or(mysql.connect_timeout);
     if let Purpose::Looking { statement_timeout, connections } = options.purpose {
         mysql.statement_timeout = statement_timeout;
-        mysql.lock_timeout = mysql.lock_timeout.min(statement_timeout);
+        mysql.lock_timeout = mysql.lock_timeout.min(statement_timeout / 2);
         mysql.max_connections = connections;
         mysql.max_outbox_connections = connections;
     }
@@ -352,7 +355,7 @@ async fn open_sqlserver(url: &str, options: OpenOptions) -> Result<Database, Ope
     sqlserver.connect_timeout = options.connect_timeout.unwrap_or(sqlserver.connect_timeout);
     if let Purpose::Looking { statement_timeout, connections } = options.purpose {
         sqlserver.statement_timeout = statement_timeout;
-        sqlserver.lock_timeout = sqlserver.lock_timeout.min(statement_timeout);
+        sqlserver.lock_timeout = sqlserver.lock_timeout.min(statement_timeout / 2);
         sqlserver.max_connections = connections;
         sqlserver.max_outbox_connections = connections;
     }

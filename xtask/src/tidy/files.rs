@@ -72,11 +72,11 @@ pub(crate) fn list(root: &Path) -> Result<Vec<String>> {
     Ok(paths)
 }
 
-/// Every file that is text. One that was deleted but is still tracked is passed over.
+/// Every file; one that is no text has an empty one. One that was deleted but is still tracked is passed over.
 pub(crate) fn load(root: &Path) -> Result<Vec<File>> {
     let texts = list(root)?.into_iter().filter_map(|path| {
-        let text = fs::read_to_string(root.join(&path)).ok()?;
-        Some(File::new(&path, &text))
+        let bytes = fs::read(root.join(&path)).ok()?;
+        Some(File::new(&path, std::str::from_utf8(&bytes).unwrap_or_default()))
     });
     Ok(texts.collect())
 }

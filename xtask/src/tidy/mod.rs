@@ -8,6 +8,7 @@ pub(crate) mod files;
 mod dashboard;
 mod dependencies;
 mod documents;
+mod links;
 mod machine;
 mod manifest;
 mod sleeps;
@@ -67,6 +68,9 @@ const RULES: &[Rule] = &[
     machine::no_registry_hosts,
     documents::present,
     documents::changelog_lines,
+    links::every_page_is_listed,
+    links::lead_somewhere,
+    links::no_orphan_pictures,
 ];
 
 /// Checks the whole repository.

@@ -7,6 +7,8 @@ mod daemon;
 mod dashboard;
 mod demo;
 mod outbox;
+#[cfg(feature = "dashboard")]
+mod reference;
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -29,6 +31,8 @@ pub(crate) use self::demo::{DemoArgs, DemoNodeArgs};
 pub(crate) use self::outbox::{
     ChangeArgs, Coordination, FilterArgs, OnDeadArg, OutboxCommand, RelayArgs, SendArgs, StatusArgs,
 };
+#[cfg(feature = "dashboard")]
+pub(crate) use self::reference::ReferenceArgs;
 
 /// Send what was committed, and run each background job on one copy at a time.
 ///
@@ -116,6 +120,9 @@ pub(crate) enum Command {
     /// Measure, on your machine and your database
     #[command(subcommand, after_help = "Example:\n  tenure bench failover --db sqlite:bench.db --rounds 10")]
     Bench(BenchCommand),
+    #[cfg(feature = "dashboard")]
+    #[command(hide = true)]
+    Reference(ReferenceArgs),
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  tenure completions bash > /etc/bash_completion.d/tenure")]
     Completions {

@@ -25,9 +25,9 @@ pub(super) async fn show(
     };
     let Some(details) = details else { return Err(Failure::Failed(super::no_message(id))) };
     if as_json {
-        output::json(&MessageDetails::of(&details, limit))?;
+        output::json(&MessageDetails::of(&details, usize::MAX))?;
     } else {
-        print(&details, limit);
+        print(&details);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -47,7 +47,7 @@ async fn show_row(
     }
 }
 
-fn print(details: &Details, limit: usize) {
+fn print(details: &Details) {
     let summary = &details.summary;
     let field = |name: &str, value: &str| output::line(format_args!("{name:<12} {}", plain(value, 2_000)));
     field("id", &summary.id);
@@ -76,7 +76,7 @@ fn print(details: &Details, limit: usize) {
     if let Some(headers) = &details.headers {
         field("headers", headers);
     }
-    let (text, cut) = payload_text(details, limit);
+    let (text, cut) = payload_text(details, usize::MAX);
     let what = if details.is_text { "payload" } else { "payload, hex" };
     output::line(format_args!("{what:<12} {}", plain(&text.unwrap_or_else(|| "none".into()), usize::MAX)));
     if cut {

@@ -10,10 +10,12 @@ mod harness;
 
 mod bad_input;
 mod bench;
+mod browser;
 mod chaos;
 mod cluster;
 mod cluster_chaos;
 mod cluster_operator;
+mod dashboard;
 mod demo;
 mod elsewhere;
 #[cfg(any(feature = "etcd", feature = "kafka", feature = "kubernetes"))]
@@ -34,5 +36,6 @@ mod outage;
 mod outbox;
 mod signals;
 mod stuck;
+mod telemetry_files;
 mod terminal;
 mod turns;

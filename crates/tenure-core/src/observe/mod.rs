@@ -15,6 +15,7 @@ mod audit;
 mod instrument;
 mod metric;
 mod prometheus;
+mod range;
 mod runner;
 mod trace;
 
@@ -28,6 +29,7 @@ pub use metric::{
     Label, METER, METRICS, Meter, Metric, MetricKind, NAMES_MAX, Values, loss_slot, metric, outcome_slot,
 };
 pub use prometheus::{PROMETHEUS_CONTENT_TYPE, PrometheusText};
+pub use range::NameRange;
 pub use runner::{
     LocalRunners, NotARunnerKind, RUNNER_KINDS, RUNNER_NAME_MAX_BYTES, RUNNER_ROWS_MAX, RUNNERS_MAX,
     RunnerKind, RunnerReport, RunnerRow, Runners,

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::schema::{Shape, object, text, whole};
+use super::schema::{Shape, object, text, truth, whole};
 use crate::event::Position;
 use crate::subscription::Progress;
 
@@ -18,6 +18,9 @@ pub struct SubscriptionShape {
     pub name: String,
     /// How many events it has put aside.
     pub parked: u64,
+    /// Whether there are more: they were not counted further. Not told when there are none.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub parked_or_more: bool,
     /// Everything up to here was handled or put aside.
     pub position: i64,
 }
@@ -30,6 +33,7 @@ impl SubscriptionShape {
             moved_at: progress.moved_at.to_string(),
             name: progress.name.to_string(),
             parked: progress.parked.number,
+            parked_or_more: progress.parked.or_more,
             position: progress.position.0,
         }
     }
@@ -37,12 +41,14 @@ impl SubscriptionShape {
 
 impl Shape for SubscriptionShape {
     const NAME: &'static str = "Subscription";
+    const MAY_LACK: &'static [&'static str] = &["parked_or_more"];
     fn schema() -> Value {
         object(vec![
             ("behind", whole()),
             ("moved_at", text()),
             ("name", text()),
             ("parked", whole()),
+            ("parked_or_more", truth()),
             ("position", whole()),
         ])
     }

@@ -129,7 +129,7 @@ fn status() -> StatusShape {
         name: SubscriptionName::new("mails").unwrap(),
         position: Position(5),
         moved_at: at(1),
-        parked: crate::outbox::Count::exactly(1),
+        parked: crate::outbox::Count { number: 1, or_more: true },
     };
     let stats = Stats { lag: Some(Duration::from_millis(1_500)), ..Stats::default() };
     StatusShape {

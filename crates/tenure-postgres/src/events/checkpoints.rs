@@ -8,8 +8,10 @@ use tenure_core::contract::CheckpointStore;
 use tenure_core::event::{PAGE_MAX, Position, StreamName};
 use tenure_core::lease::Fence;
 use tenure_core::outbox::shorten;
-use tenure_core::subscription::{Advance, Checkpoint, Parked, Progress, Step, SubscriptionName};
-use tenure_sql::{Columns, Reader, not_built};
+use tenure_core::subscription::{
+    Advance, Checkpoint, PARKED_COUNT_MAX, Parked, Progress, Step, SubscriptionName,
+};
+use tenure_sql::{Columns, Reader};
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::{ToSql, Type};
 
@@ -134,11 +136,13 @@ impl CheckpointStore for PostgresStore {
         after: Option<&SubscriptionName>,
         limit: u32,
     ) -> Result<Vec<Progress>, StoreError> {
-        if after.is_some() {
-            return Err(not_built(&self.shared.label));
-        }
         let shared = &self.shared;
-        let rows = shared.run(&shared.statements.events.checkpoint_list, &[]).await?;
+        let params: Params<'_> = &[
+            (&after.map_or("", SubscriptionName::as_str), Type::TEXT),
+            (&i64::from(limit.min(PAGE_MAX)), Type::INT8),
+            (&i64::from(PARKED_COUNT_MAX + 1), Type::INT8),
+        ];
+        let rows = shared.run(&shared.statements.events.checkpoint_list, params).await?;
         rows.iter()
             .take(limit as usize)
             .map(|row| Reader { store: &shared.label }.progress(&Plain(row)))
@@ -151,12 +155,12 @@ impl CheckpointStore for PostgresStore {
         after: Option<Position>,
         limit: u32,
     ) -> Result<Vec<Parked>, StoreError> {
-        if after.is_some() {
-            return Err(not_built(&self.shared.label));
-        }
         let shared = &self.shared;
-        let params: Params<'_> =
-            &[(&name.as_str(), Type::TEXT), (&i64::from(limit.min(PAGE_MAX)), Type::INT8)];
+        let params: Params<'_> = &[
+            (&name.as_str(), Type::TEXT),
+            (&i64::from(limit.min(PAGE_MAX)), Type::INT8),
+            (&after.map_or(i64::MIN, |after| after.0), Type::INT8),
+        ];
         let rows = shared.run(&shared.statements.events.parked_list, params).await?;
         rows.iter().map(|row| Reader { store: &shared.label }.parked(&Plain(row))).collect()
     }

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use tenure_core::StoreError;
 use tenure_core::event::{
-    AllPage, Direction, PAGE_MAX, PageRows, Position, Recorded, StreamPage, StreamRead, Unreadable, Version,
+    AllPage, Direction, PAGE_MAX, PageRows, Position, Recorded, STORY_MAX, STREAMS_MAX, StreamLine,
+    StreamName, StreamPage, StreamRead, Unreadable, Version,
 };
-use tenure_sql::{Columns as _, recorded};
+use tenure_core::observe::NameRange;
+use tenure_sql::{Columns as _, Reader, recorded};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
@@ -15,6 +17,7 @@ use super::session::{corrupt, only};
 use crate::error::store_error;
 use crate::rows::Plain;
 use crate::store::Shared;
+use crate::writing::Params;
 
 impl Shared {
     pub(super) async fn read_stream(&self, read: &StreamRead) -> Result<StreamPage, StoreError> {
@@ -62,6 +65,39 @@ impl Shared {
             head: horizon.head(),
             stall: if full.is_some() { None } else { horizon.stall(after) },
         })
+    }
+
+    /// Events that share a correlation.
+    pub(crate) async fn story(
+        &self,
+        correlation: &str,
+        after: Position,
+        limit: u32,
+    ) -> Result<PageRows, StoreError> {
+        let limit = i64::from(limit.min(STORY_MAX));
+        let params: Params<'_> = &[(&correlation, Type::TEXT), (&after.0, Type::INT8), (&limit, Type::INT8)];
+        let rows = self.run(&self.statements.events.story, params).await?;
+        let mut found = PageRows::default();
+        self.recorded(&rows)?.for_each(|row| found.push(row));
+        Ok(found)
+    }
+
+    /// Streams by name.
+    pub(crate) async fn streams(
+        &self,
+        prefix: &str,
+        after: Option<&StreamName>,
+        limit: u32,
+    ) -> Result<Vec<StreamLine>, StoreError> {
+        let range = NameRange::of(prefix, after.map(StreamName::as_str));
+        let params: Params<'_> = &[
+            (&range.from, Type::TEXT),
+            (&range.below, Type::TEXT),
+            (&range.but, Type::TEXT),
+            (&i64::from(limit.min(STREAMS_MAX)), Type::INT8),
+        ];
+        let rows = self.run(&self.statements.events.streams, params).await?;
+        rows.iter().map(|row| Reader { store: &self.label }.stream_line(&Plain(row))).collect()
     }
 
     /// Events, of rows of which the first may be none. A table whose columns are not ours is no matter of single rows:

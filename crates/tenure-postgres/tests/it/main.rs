@@ -6,6 +6,7 @@
 // Tests fail by panicking, and say aloud what could not be run.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
+mod bounds;
 mod checkpoints;
 mod cluster;
 mod cluster_bed;

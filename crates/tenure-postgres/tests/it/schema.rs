@@ -16,7 +16,7 @@ use crate::sandbox::{Mode, Sandbox, claim, name};
 /// The schema's version that this program makes.
 const NEWEST: u32 = 7;
 
-const TABLES: [&str; 17] = [
+const TABLES: [&str; 18] = [
     "schema",
     "leases",
     "lease_history",
@@ -34,6 +34,7 @@ const TABLES: [&str; 17] = [
     "cluster",
     "nodes",
     "assignments",
+    "runners",
 ];
 
 async fn many_nodes_migrate_at_once_and_one_does_it(mode: Mode) {

@@ -99,22 +99,33 @@ impl Reader<'_> {
         attempts: Vec<Attempt>,
         payload_max: usize,
     ) -> Result<Details, StoreError> {
+        self.content(row, self.summary(row)?, attempts, payload_max)
+    }
+
+    /// All about one message whose summary was read before. The columns are `content_type`, `headers`, `payload` and
+    /// `payload_bytes`, cut or whole, and `payload_size`, how many bytes the whole has.
+    pub fn content(
+        self,
+        row: &impl Columns,
+        summary: Summary,
+        attempts: Vec<Attempt>,
+        payload_max: usize,
+    ) -> Result<Details, StoreError> {
         let text = |column| self.maybe(row.text(column), column);
+        let number = |column| self.maybe(row.number(column), column);
         // Byte by byte as it stands there, also where it is no text that can be read.
         let written = self.maybe(row.bytes("payload"), "payload")?;
         let is_text = written.is_some();
-        let bytes = self.maybe(row.bytes("payload_bytes"), "payload_bytes")?;
+        let mut payload = written.or(self.maybe(row.bytes("payload_bytes"), "payload_bytes")?);
+        if let Some(payload) = &mut payload {
+            payload.truncate(payload_max);
+        }
         Ok(Details {
-            summary: self.summary(row)?,
+            summary,
             content_type: text("content_type")?,
             headers: text("headers")?,
-            payload_bytes: amount(
-                self.maybe(row.number("payload_size"), "payload_size")?.unwrap_or_default(),
-            ),
-            payload: written.or(bytes).map(|mut payload| {
-                payload.truncate(payload_max);
-                payload
-            }),
+            payload,
+            payload_bytes: amount(number("payload_size")?.unwrap_or_default()),
             is_text,
             attempts,
         })

@@ -9,6 +9,8 @@ mod cluster;
 mod event;
 mod lease;
 mod message;
+mod observe;
+mod operator;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -20,6 +22,7 @@ use uuid::Uuid;
 
 pub use event::recorded;
 pub use message::{Before, counted};
+pub use operator::{AuditFound, RunnerColumns};
 pub use search::Found;
 
 /// A row of any driver.

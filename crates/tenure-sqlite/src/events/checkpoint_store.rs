@@ -6,8 +6,9 @@ use tenure_core::StoreError;
 use tenure_core::contract::CheckpointStore;
 use tenure_core::event::{PAGE_MAX, Position};
 use tenure_core::lease::Fence;
-use tenure_core::subscription::{Advance, Checkpoint, Parked, Progress, Step, SubscriptionName};
-use tenure_sql::not_built;
+use tenure_core::subscription::{
+    Advance, Checkpoint, PARKED_COUNT_MAX, Parked, Progress, Step, SubscriptionName,
+};
 
 use super::checkpoints;
 use crate::admin::actor;
@@ -49,12 +50,8 @@ impl CheckpointStore for SqliteStore {
         after: Option<&SubscriptionName>,
         limit: u32,
     ) -> Result<Vec<Progress>, StoreError> {
-        if after.is_some() {
-            return Err(not_built(self.label()));
-        }
-        let mut found = self.browse(subscriptions).await?;
-        found.truncate(limit as usize);
-        Ok(found)
+        let after = after.map_or_else(String::new, ToString::to_string);
+        self.browse(move |snapshot| subscriptions(snapshot, &after, limit.min(PAGE_MAX))).await
     }
 
     async fn parked(
@@ -63,11 +60,8 @@ impl CheckpointStore for SqliteStore {
         after: Option<Position>,
         limit: u32,
     ) -> Result<Vec<Parked>, StoreError> {
-        if after.is_some() {
-            return Err(not_built(self.label()));
-        }
         let name = name.clone();
-        self.browse(move |snapshot| parked(snapshot, &name, limit.min(PAGE_MAX))).await
+        self.browse(move |snapshot| parked(snapshot, &name, after, limit.min(PAGE_MAX))).await
     }
 
     async fn rewind(&self, name: &SubscriptionName, to: Position, by: &str) -> Result<(), StoreError> {
@@ -85,9 +79,9 @@ fn rewind(writing: &Writing<'_>, name: &SubscriptionName, to: Position, by: &str
     writing.add_audit(by, "subscription rewind", name.as_str(), &format!("from {from} to {to}"))
 }
 
-fn subscriptions(snapshot: &Snapshot<'_>) -> Result<Vec<Progress>, Fault> {
+fn subscriptions(snapshot: &Snapshot<'_>, after: &str, limit: u32) -> Result<Vec<Progress>, Fault> {
     let mut statement = snapshot.prepare(&snapshot.events().checkpoint_list)?;
-    let mut found = statement.query([])?;
+    let mut found = statement.query(params![after, limit, PARKED_COUNT_MAX + 1])?;
     let mut subscriptions = Vec::new();
     while let Some(row) = found.next()? {
         subscriptions.push(READER.progress(&Plain::of(row))?);
@@ -95,9 +89,15 @@ fn subscriptions(snapshot: &Snapshot<'_>) -> Result<Vec<Progress>, Fault> {
     Ok(subscriptions)
 }
 
-fn parked(snapshot: &Snapshot<'_>, name: &SubscriptionName, limit: u32) -> Result<Vec<Parked>, Fault> {
+fn parked(
+    snapshot: &Snapshot<'_>,
+    name: &SubscriptionName,
+    after: Option<Position>,
+    limit: u32,
+) -> Result<Vec<Parked>, Fault> {
+    let after = after.map_or(i64::MIN, |after| after.0);
     let mut statement = snapshot.prepare(&snapshot.events().parked_list)?;
-    let mut found = statement.query(params![name.as_str(), limit])?;
+    let mut found = statement.query(params![name.as_str(), limit, after])?;
     let mut parked = Vec::new();
     while let Some(row) = found.next()? {
         parked.push(READER.parked(&Plain::of(row))?);

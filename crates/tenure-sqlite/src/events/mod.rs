@@ -29,3 +29,4 @@ mod store;
 pub use append::Events;
 pub use checkpoints::Checkpoints;
 pub(crate) use group::Line;
+pub(crate) use read::{story, streams};

@@ -2,15 +2,16 @@
 
 use rusqlite::{OptionalExtension, Params, params};
 use tenure_core::event::{
-    AllPage, Direction, PAGE_BYTES, PAGE_MAX, PageRows, Position, Recorded, StreamPage, StreamRead,
-    Unreadable,
+    AllPage, Direction, PAGE_BYTES, PAGE_MAX, PageRows, Position, Recorded, StreamLine, StreamPage,
+    StreamRead, Unreadable,
 };
+use tenure_core::observe::NameRange;
 use tenure_sql::recorded;
 
 use super::decide;
 use crate::error::Fault;
 use crate::reader::Snapshot;
-use crate::rows::{Names, Plain};
+use crate::rows::{Names, Plain, READER};
 
 /// Reads one stream.
 pub(super) fn stream(snapshot: &Snapshot<'_>, read: &StreamRead) -> Result<StreamPage, Fault> {
@@ -49,6 +50,36 @@ pub(super) fn all(snapshot: &Snapshot<'_>, after: Position, limit: u32) -> Resul
     let read_to = rows.full(limit).unwrap_or(head);
     let PageRows { events, unreadable } = rows;
     Ok(AllPage { events, unreadable, read_to, head, stall: None })
+}
+
+/// Events that share a correlation.
+pub(crate) fn story(
+    snapshot: &Snapshot<'_>,
+    correlation: &str,
+    after: Position,
+    limit: u32,
+) -> Result<PageRows, Fault> {
+    let mut rows = PageRows::default();
+    each(snapshot, &snapshot.events().story, params![correlation, after.0, limit], |row| {
+        rows.push(row);
+        Ok(())
+    })?;
+    Ok(rows)
+}
+
+/// Streams in a range of names.
+pub(crate) fn streams(
+    snapshot: &Snapshot<'_>,
+    range: &NameRange,
+    limit: u32,
+) -> Result<Vec<StreamLine>, Fault> {
+    let mut statement = snapshot.prepare(&snapshot.events().streams)?;
+    let mut found = statement.query(params![range.from, range.below, range.but, limit])?;
+    let mut lines = Vec::new();
+    while let Some(row) = found.next()? {
+        lines.push(READER.stream_line(&Plain::of(row))?);
+    }
+    Ok(lines)
 }
 
 /// Gives the rows of a page, one by one.

@@ -20,7 +20,7 @@ impl OutboxAdmin for SqliteStore {
     }
 
     async fn pulse(&self, at_most: u32) -> Result<Pulse, StoreError> {
-        self.browse(move |snapshot| stats::pulse(snapshot, at_most)).await
+        self.sample(move |snapshot| stats::pulse(snapshot, at_most)).await
     }
 
     async fn graves(&self, after: Option<CauseId>, limit: u32, count_max: u32) -> Result<Graves, StoreError> {

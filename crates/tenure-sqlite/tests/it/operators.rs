@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use tenure_core::StoreError;
 use tenure_core::contract::OutboxAdmin;
 use tenure_core::outbox::{Filter, MessageId, Selection, State};
-use tenure_sqlite::SqliteStore;
+use tenure_sqlite::{SqliteOptions, SqliteStore};
 
 use crate::backend::SqliteFile;
 use crate::outbox::{again, dead, done, from, look, message, only, record, send, state, summary};
@@ -208,4 +209,21 @@ async fn what_has_no_proper_id_is_discarded_with_the_rest() {
     assert_eq!(audit(&file).len(), 2);
     assert_eq!(store.stats().await.unwrap().discarded, 2);
     assert_eq!(summary(&store, &ids[0]).await.state, State::Discarded);
+}
+
+/// A question that takes too long is given up, and says so; what comes after it is answered.
+#[tokio::test]
+async fn a_question_that_takes_too_long_is_given_up() {
+    let file = SqliteFile::start().await;
+    let fill = "insert into tenure_outbox (topic, type, payload) \
+         with recursive n(i) as (select 1 union all select i + 1 from n where i < 60000) select 't', 'k', '{}' from n";
+    file.raw().execute_batch(fill).unwrap();
+    let mut options = SqliteOptions::new(file.path());
+    options.browse_timeout = Some(Duration::ZERO);
+    let hasty = SqliteStore::connect(options).await.unwrap();
+    let error = hasty.stats().await.unwrap_err();
+    assert!(matches!(error, StoreError::Busy { .. }), "{error}");
+    assert!(error.to_string().contains("browse_timeout"), "{error}");
+    assert_eq!(hasty.show("no such message", 0).await.unwrap(), None, "a short one is answered");
+    assert_eq!(file.connect().await.stats().await.unwrap().pending, 60_000, "without a limit, it is");
 }
