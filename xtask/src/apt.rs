@@ -45,6 +45,9 @@ const NEEDS: &[Need] = &[
     Need { package: "g++", of: &[], present: || find_program("g++").is_some() },
     // A user's own way to a SQLite file: the tests insert messages with it.
     Need { package: "sqlite3", of: &[], present: || find_program("sqlite3").is_some() },
+    // The dashboard is tested in a browser; the versions of the two are one.
+    Need { package: "chromium", of: &[], present: || find_program("chromium").is_some() },
+    Need { package: "chromium-driver", of: &[], present: || find_program("chromedriver").is_some() },
     // MySQL is not here: no release of Debian that one would install has it. It is fetched by `mysql.rs`.
 ];
 
@@ -147,7 +150,16 @@ mod tests {
     #[test]
     fn a_given_server_needs_no_package() {
         let packages = |wanted: &[&str]| needed(wanted).map(|need| need.package).collect::<Vec<_>>();
-        let always = ["protobuf-compiler", "libssl-dev", "pkg-config", "make", "g++", "sqlite3"];
+        let always = [
+            "protobuf-compiler",
+            "libssl-dev",
+            "pkg-config",
+            "make",
+            "g++",
+            "sqlite3",
+            "chromium",
+            "chromium-driver",
+        ];
         assert_eq!(packages(&["MySQL"]), always);
         let mut with_mariadb = vec!["openssl", "mariadb-server-core", "mariadb-client-core"];
         with_mariadb.extend(always);

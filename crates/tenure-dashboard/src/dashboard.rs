@@ -9,7 +9,7 @@ use axum::extract::Request;
 use tenure_core::contract::OperatorStores;
 use tenure_core::error::StoreError;
 use tenure_core::id::Node;
-use tenure_core::observe::RunnerReport;
+use tenure_core::observe::LocalRunners;
 use tenure_core::outbox::HealthThresholds;
 use tokio::sync::watch;
 
@@ -51,9 +51,6 @@ pub enum DashboardError {
     Limits(String),
 }
 
-/// What the loops of this process say of themselves now.
-pub type LocalRunners = Arc<dyn Fn() -> Vec<RunnerReport> + Send + Sync>;
-
 /// What handlers share.
 pub(crate) struct Desk {
     pub(crate) stores: OperatorStores,
@@ -62,7 +59,7 @@ pub(crate) struct Desk {
     pub(crate) mount: String,
     pub(crate) limits: Limits,
     pub(crate) this_node: Option<Node>,
-    pub(crate) runners: Option<LocalRunners>,
+    pub(crate) runners: Option<Arc<dyn LocalRunners>>,
     pub(crate) thresholds: HealthThresholds,
     pub(crate) health: Option<Arc<dyn HealthSource>>,
     pub(crate) redact: Option<Arc<dyn Redact>>,
@@ -115,9 +112,9 @@ impl Dashboard {
         self
     }
 
-    /// The loops of this process: `Arc::new(|| tenure::runners().list())`.
+    /// The loops of this process: `tenure::runners()`.
     #[must_use]
-    pub fn runners(mut self, runners: LocalRunners) -> Self {
+    pub fn runners(mut self, runners: Arc<dyn LocalRunners>) -> Self {
         self.desk.runners = Some(runners);
         self
     }
@@ -156,7 +153,8 @@ impl Dashboard {
         let good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_' | b'.');
         let fits =
             path.starts_with('/') && !path.ends_with('/') && !path.contains("//") && !path.contains("..");
-        if !path.is_empty() && !(fits && path.bytes().all(good) && path.len() <= 200) {
+        let is_path = fits && path.bytes().all(good) && path.len() <= 200;
+        if !path.is_empty() && !is_path {
             return Err(DashboardError::Mount);
         }
         self.desk.mount = path.to_owned();

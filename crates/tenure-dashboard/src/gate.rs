@@ -7,7 +7,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
@@ -17,6 +17,8 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use futures_util::FutureExt;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use tenure_core::observe::METER;
+use tracing::Instrument;
 
 use crate::asked::{self, Asked};
 use crate::auth::csrf::Origin;
@@ -26,7 +28,7 @@ use crate::dashboard::Desk;
 use crate::limits::{BODY_MAX_BYTES, QUERY_MAX_BYTES};
 use crate::mutation::Rule;
 use crate::params::Params;
-use crate::problem::Problem;
+use crate::problem::{Problem, Trouble};
 use crate::routes::{Answer, Kind, Route, Verb};
 use crate::{headers, hosts, pages, routes};
 
@@ -38,28 +40,53 @@ const BODY_WITHIN: Duration = Duration::from_secs(10);
 
 /// Answers a request.
 pub(crate) async fn pass(desk: Arc<Desk>, request: Request) -> Response {
-    let id = request_id();
+    let (id, began) = (request_id(), Instant::now());
     let is_head = request.method() == Method::HEAD;
+    let route =
+        find(desk.below_mount(request.uri().path()), request.method()).map_or("none", |route| route.path);
+    let span = tracing::debug_span!("tenure.dashboard.request", route, request = id);
     // What panics answers without details, and the process lives.
-    let mut response = match AssertUnwindSafe(answer(&desk, &id, request)).catch_unwind().await {
-        Ok(response) => response,
-        Err(_) => {
-            tracing::error!(request = id, "a request to the dashboard panicked");
-            bare(&Problem::Broken)
-        }
-    };
+    let mut response =
+        match AssertUnwindSafe(answer(&desk, &id, request)).catch_unwind().instrument(span).await {
+            Ok(response) => response,
+            Err(_) => {
+                tracing::error!(request = id, "a request to the dashboard panicked");
+                bare(&Problem::Broken)
+            }
+        };
     headers::set(response.headers_mut(), &id);
     if is_head {
         *response.body_mut() = Body::empty();
     }
+    let class = usize::from(response.status().as_u16() / 100).clamp(2, 5) - 2;
+    METER.dashboard_requests.of(route).add(class, 1);
+    METER.dashboard_duration.observe(0, began.elapsed());
     response
+}
+
+/// Counts a refusal by its reason.
+fn count(problem: &Problem) {
+    // In the order of the table of metrics: host, proxy, credentials, permission, origin, crowded.
+    let slot = match problem {
+        Problem::Host => 0,
+        Problem::Outside(_) => 1,
+        Problem::Unauthenticated(_) | Problem::TooManyAttempts => 2,
+        Problem::Forbidden(_) => 3,
+        Problem::Foreign(_) => 4,
+        Problem::Busy(_) | Problem::Store(Trouble::Crowded { .. }) => 5,
+        _ => return,
+    };
+    METER.dashboard_refused.add(slot, 1);
 }
 
 async fn answer(desk: &Arc<Desk>, id: &str, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let host = match host(desk, &head) {
         Ok(host) => host,
-        Err(problem) => return bare(&problem),
+        Err(problem) => {
+            count(&problem);
+            return bare(&problem);
+        }
     };
     let path = desk.below_mount(head.uri.path()).to_owned();
     let route = match find(&path, &head.method) {
@@ -136,7 +163,7 @@ fn host(desk: &Desk, head: &Parts) -> Result<String, Problem> {
         }
         let proxies = desk.off(Rule::LoopbackRefusesProxy);
         loopback::check(&head.extensions, &head.headers, proxies)
-            .map_err(|outside| Problem::Forbidden(outside.why().to_owned()))?;
+            .map_err(|outside| Problem::Outside(outside.why()))?;
     }
     Ok(named)
 }
@@ -259,10 +286,10 @@ fn from_a_page_of_ours(
     match csrf::origin(headers, &asked.host) {
         Origin::Ours => Ok(()),
         Origin::Unsaid if programs => Ok(()),
-        Origin::Unsaid => Err(Problem::Forbidden(
-            "the request does not say which page it comes from; programs send JSON and `Authorization: Bearer`".into(),
+        Origin::Unsaid => Err(Problem::Foreign(
+            "the request does not say which page it comes from; programs send JSON and `Authorization: Bearer`",
         )),
-        Origin::Foreign => Err(Problem::Forbidden("the request comes from a page of another site".into())),
+        Origin::Foreign => Err(Problem::Foreign("the request comes from a page of another site")),
     }
 }
 
@@ -281,9 +308,7 @@ fn with_its_token(asked: &Asked, headers: &HeaderMap) -> Result<(), Problem> {
         csrf::good(&key, &known.operator.name, known.session_end, now, token) || (names && !token.is_empty());
     match good {
         true => Ok(()),
-        false => {
-            Err(Problem::Forbidden("this page is too old, or not yours: open it again and repeat".into()))
-        }
+        false => Err(Problem::Foreign("this page is too old, or not yours: open it again and repeat")),
     }
 }
 
@@ -318,6 +343,7 @@ fn kind_of(path: &str) -> Kind {
 
 /// A refusal, as the one who asked can read it.
 fn refuse(desk: &Arc<Desk>, asked: Option<&Asked>, kind: Kind, problem: &Problem) -> Response {
+    count(problem);
     let mut response = match (kind, problem) {
         (Kind::Page, Problem::Unauthenticated(_)) if desk.has_login() => return to_login(desk, asked),
         (Kind::Page, _) => match asked.filter(|asked| asked.known.is_some()) {

@@ -189,6 +189,15 @@ mod tests {
         }
     }
 
+    proptest::proptest! {
+        #[test]
+        fn no_text_that_is_not_one_of_three_names_is_loopback(host in "[a-zA-Z0-9.:\\[\\]%@/é-]{0,40}") {
+            let name = host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).map_or(host.as_str(), |(name, _)| name);
+            let ours = ["localhost", "127.0.0.1", "[::1]"].contains(&name.to_ascii_lowercase().as_str());
+            proptest::prop_assert!(ours || !is_loopback(&host), "{host}");
+        }
+    }
+
     #[test]
     fn a_request_names_one_host() {
         let uri: Uri = "/".parse().unwrap();

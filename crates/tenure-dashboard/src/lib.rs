@@ -9,6 +9,30 @@
 //! What is shown was written by others: every text is escaped, no page holds a script or a style, and payloads are for those
 //! who may see them. What changes something is a `POST` that comes from a page of ours with its token, by an operator who may;
 //! it is written to the audit table with his name. A dashboard sees a store through the contracts of `tenure-core` only.
+//!
+//! Mounted into an application of axum (with `tenure`, `database.for_operators()` gives the stores; give the dashboard a handle
+//! of its own, opened for looking):
+//!
+//! ```
+//! # use std::sync::Arc;
+//! # use tenure_core::{contract::Capabilities, memory::{ManualClock, MemoryStore}};
+//! use tenure_dashboard::{Auth, Dashboard, Hosts, OperatorStores, Permissions, Tokens};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let store = Arc::new(MemoryStore::new(Arc::new(ManualClock::default())));
+//! # let stores = OperatorStores::of(store, Capabilities::default());
+//! let (_token, line) = Tokens::make("ada", Permissions::OPERATE, None)?;
+//! let dashboard = Dashboard::new(stores, Auth::tokens(Tokens::parse(&line)?), Hosts::these(["ops.example.com"])?);
+//! let stop = std::future::pending();
+//! let app: axum::Router = axum::Router::new().nest("/_tenure", dashboard.router(stop));
+//! # drop(app);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Serve the application with `into_make_service_with_connect_info::<SocketAddr>()`, so that wrong tokens are counted by
+//! where they come from. Behind a proxy keep the `Host` of the browser, and give that name to [`Hosts`].
 
 mod act;
 mod api;
@@ -41,7 +65,7 @@ pub use auth::{
     Action, Auth, Authenticator, KEY_MIN_BYTES, Operator, Permission, Permissions, Refused, SigningKey,
     TOKEN_MIN_CHARS, TOKENS_MAX, Tokens, TokensError,
 };
-pub use dashboard::{Dashboard, DashboardError, LocalRunners, MOUNT};
+pub use dashboard::{Dashboard, DashboardError, MOUNT};
 pub use hosts::{HostError, Hosts};
 pub use limits::Limits;
 pub use redact::Redact;

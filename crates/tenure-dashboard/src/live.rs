@@ -15,6 +15,7 @@ use axum::response::Response;
 use futures_util::stream;
 use maud::Markup;
 use serde_json::{Map, Value};
+use tenure_core::observe::METER;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -43,13 +44,17 @@ struct Place(Arc<AtomicUsize>);
 impl Place {
     fn take(views: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
         let taken = views.fetch_update(SeqCst, SeqCst, |views| (views < most).then_some(views + 1));
-        taken.ok().map(|_| Self(Arc::clone(views)))
+        taken.ok().map(|_| {
+            METER.dashboard_live.change(0, 1);
+            Self(Arc::clone(views))
+        })
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         self.0.fetch_sub(1, SeqCst);
+        METER.dashboard_live.change(0, -1);
     }
 }
 

@@ -26,6 +26,12 @@ pub(crate) enum Problem {
     /// He may not.
     #[error("{0}")]
     Forbidden(String),
+    /// Without tokens: the request does not come from this machine.
+    #[error("{0}")]
+    Outside(&'static str),
+    /// A change that does not come from a page of ours, or not with its token.
+    #[error("{0}")]
+    Foreign(&'static str),
     /// There is no such thing.
     #[error("{0}")]
     NotFound(String),
@@ -107,7 +113,7 @@ impl Problem {
         match self {
             Self::Invalid { .. } | Self::Malformed(_) => StatusCode::BAD_REQUEST,
             Self::Unauthenticated(_) => StatusCode::UNAUTHORIZED,
-            Self::Forbidden(_) => StatusCode::FORBIDDEN,
+            Self::Forbidden(_) | Self::Outside(_) | Self::Foreign(_) => StatusCode::FORBIDDEN,
             Self::NotFound(_) => StatusCode::NOT_FOUND,
             Self::Method { .. } => StatusCode::METHOD_NOT_ALLOWED,
             Self::Conflict(_) => StatusCode::CONFLICT,
@@ -126,7 +132,7 @@ impl Problem {
             Self::Invalid { .. } | Self::Malformed(_) | Self::TooLong { .. } | Self::ContentType => "invalid",
             Self::Method { .. } | Self::Host => "invalid",
             Self::Unauthenticated(_) => "unauthenticated",
-            Self::Forbidden(_) => "forbidden",
+            Self::Forbidden(_) | Self::Outside(_) | Self::Foreign(_) => "forbidden",
             Self::NotFound(_) => "not_found",
             Self::Conflict(_) => "conflict",
             Self::TooManyAttempts => "too_many",

@@ -12,7 +12,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 
-use tenure_core::cluster::{ClusterLook, DAEMON_LEASE_PREFIX, Daemon, DaemonFilter, NODE_LEASE_PREFIX};
+use tenure_core::cluster::{
+    ClusterLook, DAEMON_LEASE_PREFIX, Daemon, DaemonFilter, NODE_LEASE_PREFIX, Revision,
+};
 use tenure_core::contract::OperatorStores;
 use tenure_core::error::StoreError;
 use tenure_core::event::{Position, Stall};
@@ -76,10 +78,12 @@ pub(crate) struct Facts {
     /// The last changes of holder, those of nodes and daemons left out.
     pub(crate) changes: Vec<Change>,
     pub(crate) slow: Arc<Slow>,
+    /// Why some of this is not known, or is older than the rest: the store answered, but not to everything.
+    pub(crate) gaps: Vec<String>,
 }
 
 /// What changes seldom.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Slow {
     /// The most frequent causes first.
     pub(crate) graves: Vec<Grave>,
@@ -208,19 +212,27 @@ struct Memory {
 impl Memory {
     async fn ask(&mut self, stores: &OperatorStores) -> Result<Facts, StoreError> {
         let pulse = stores.outbox.pulse(PULSE_MAX).await?;
-        let look = stores.cluster.look().await?;
-        let runners = stores.runners.runners(RUNNERS_WITHIN, RUNNERS).await?;
-        let (leases, leases_at) = leases(stores).await?;
-        let mut changes = stores.leases.history(None, None, CHANGES).await?;
+        let mut gaps = Gaps::default();
+        let nobody = ClusterLook { now: pulse.now, revision: Revision(0), leader: None, nodes: Vec::new() };
+        let look = gaps.or(stores.cluster.look().await, nobody);
+        let none = Runners { rows: Vec::new(), more: false, now: pulse.now };
+        let runners = gaps.or(stores.runners.runners(RUNNERS_WITHIN, RUNNERS).await, none);
+        let (leases, leases_at) = gaps.or(leases(stores).await, (Vec::new(), pulse.now));
+        let mut changes = gaps.or(stores.leases.history(None, None, CHANGES).await, Vec::new());
         changes.retain(|change| !is_of_member(&change.name));
         changes.truncate(CHANGES_KEPT);
-        let slow = match self.slow.take().filter(|(at, _)| at.elapsed() < SLOW_EVERY) {
-            Some(known) => known,
-            None => (Instant::now(), Arc::new(self.ask_slow(stores, &look).await?)),
+        let slow = match self.slow.take() {
+            Some((at, known)) if at.elapsed() < SLOW_EVERY => (at, known),
+            old => {
+                let before = old.map(|(_, known)| known).unwrap_or_default();
+                let found = self.ask_slow(stores, &look).await.map(Arc::new);
+                (Instant::now(), gaps.or(found, before))
+            }
         };
         self.slow = Some(slow.clone());
         let rates = self.tally.add(&pulse, &runners);
-        Ok(Facts { pulse, rates, look, runners, leases, leases_at, changes, slow: slow.1 })
+        let gaps = gaps.0;
+        Ok(Facts { pulse, rates, look, runners, leases, leases_at, changes, slow: slow.1, gaps })
     }
 
     async fn ask_slow(&mut self, stores: &OperatorStores, look: &ClusterLook) -> Result<Slow, StoreError> {
@@ -245,6 +257,23 @@ impl Memory {
             daemons: count,
             more_daemons,
             nowhere: daemons,
+        })
+    }
+}
+
+/// Why something is not known.
+#[derive(Debug, Default)]
+struct Gaps(Vec<String>);
+
+impl Gaps {
+    /// What was found, or what stands for it.
+    fn or<T>(&mut self, found: Result<T, StoreError>, otherwise: T) -> T {
+        found.unwrap_or_else(|error| {
+            let text = error.to_string();
+            if !self.0.contains(&text) {
+                self.0.push(text);
+            }
+            otherwise
         })
     }
 }

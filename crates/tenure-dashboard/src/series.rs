@@ -65,7 +65,7 @@ fn fill(
         *due = now;
     }
     // Nearly due is due: a loop that sleeps for a step comes a little earlier or later each time.
-    if now + step / 4 < *due {
+    if now + (step / 4).min(Duration::from_secs(1)) < *due {
         return;
     }
     let missed = now.saturating_sub(*due).as_nanos() / step.as_nanos().max(1);

@@ -5,6 +5,7 @@
 
 pub(crate) mod files;
 
+mod dashboard;
 mod dependencies;
 mod documents;
 mod links;
@@ -51,6 +52,8 @@ impl Finding {
 type Rule = fn(&[File]) -> Vec<Finding>;
 
 const RULES: &[Rule] = &[
+    dashboard::all_in_the_table,
+    dashboard::everything_escaped,
     dependencies::direction,
     dependencies::pure_core,
     dependencies::workspace_lints,

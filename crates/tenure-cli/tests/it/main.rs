@@ -10,6 +10,7 @@ mod harness;
 
 mod bad_input;
 mod bench;
+mod browser;
 mod chaos;
 mod cluster;
 mod cluster_chaos;

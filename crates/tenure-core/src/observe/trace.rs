@@ -28,6 +28,7 @@ pub const SPANS: &[(&str, &str)] = &[
     ("tenure.election.term", "a time in which this node leads: term"),
     ("tenure.daemon.run", "a daemon from its start to its end on this node: daemon, generation"),
     ("tenure.events.append", "an append to a stream: count, answer"),
+    ("tenure.dashboard.request", "a request to the dashboard: route, request"),
     ("tenure.subscription.handle", "the handling of an event: subscription, position, type"),
 ];
 

@@ -378,6 +378,23 @@ mod tests {
         assert!(error.contains("6 characters") && !error.contains("CANARY"), "{error}");
     }
 
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_reading_lines_panic(text in "[a-z0-9:=;#,\\sé.-]{0,200}") {
+            if let Err(error) = Tokens::parse(&text) {
+                proptest::prop_assert!(!error.to_string().is_empty());
+            }
+        }
+
+        #[test]
+        fn a_line_is_read_as_it_was_made(name in "[^\\s:;#\\p{Cc}]{1,30}") {
+            if name.len() <= ACTOR_MAX_BYTES {
+                let (token, line) = Tokens::make(&name, Permissions::ALL, None).unwrap();
+                proptest::prop_assert_eq!(Tokens::parse(&line).unwrap().look_up(&token).unwrap().name, name);
+            }
+        }
+    }
+
     #[test]
     fn nothing_shows_a_hash() {
         let tokens = Tokens::parse(&line("ada", TOKEN)).unwrap();

@@ -7,8 +7,8 @@ use tenure_core::observe::RunnerRow;
 use tenure_core::show::lease_state;
 use tenure_core::time::StoreTime;
 
+use super::history::history;
 use super::layout::{self, Page, Place, lease_link};
-use super::overview::history;
 use crate::asked::{Allowed, Asked, View};
 use crate::routes::Answer;
 use crate::sampler::{Facts, Snapshot};
@@ -66,23 +66,20 @@ fn this_node(asked: &Asked, snapshot: &Snapshot) -> Markup {
         mine.map(|row| row.started_at).min()
     });
     let yes = |good: bool| if good { "yes" } else { "no" };
+    let of = |show: &dyn Fn(&tenure_core::id::Node) -> Markup| node.map_or_else(|| html! {}, show);
     html! {
         section class="card" {
             h2 { "This process" }
-            @match node {
-                Some(node) => { (facts(&[
-                    ("Node", html! { b { (cell(node.name.as_str())) } " " span class="tag" { "this node" } }),
-                    ("Machine", html! { (cell(&node.machine)) ", process " (node.pid) }),
-                    ("Incarnation", code(&node.incarnation.to_string())),
-                    ("Runs", html! { @if let (Some(at), Some(known)) = (begun, known) { (since(at, known.runners.now)) } }),
-                ])) }
-                None => { p class="soft" { "This dashboard is no node: it only looks at the store." } }
-            }
+            @if node.is_none() { p class="soft" { "This dashboard is no node: it only looks at the store." } }
             (facts(&[
+                ("Node", of(&|node| html! { b { (cell(node.name.as_str())) } " " span class="tag" { "this node" } })),
+                ("Machine", of(&|node| html! { (cell(&node.machine)) ", process " (node.pid) })),
+                ("Incarnation", of(&|node| code(&node.incarnation.to_string()))),
+                ("Runs", html! { @if let (Some(at), Some(known)) = (begun, known) { (since(at, known.runners.now)) } }),
                 ("Version", html! { (env!("CARGO_PKG_VERSION")) }),
                 ("Store", cell(&capabilities.store)),
                 ("Sees crashes", html! { (yes(capabilities.presence)) }),
-                ("Fences in transactions", html! { (yes(capabilities.fence_in_transaction)) }),
+                ("Has fences", html! { (yes(capabilities.fence_in_transaction)) @if capabilities.fence_in_transaction { ", in transactions" } }),
                 ("Notes", html! { @for note in capabilities.notes.iter().take(10) { div class="soft" { (cut(note, 300)) } } }),
             ]))
         }
@@ -206,7 +203,7 @@ fn runners(asked: &Asked, known: &Facts) -> Markup {
     let rows: Vec<Vec<Markup>> =
         known.runners.rows.iter().take(SHOWN * 2).map(|row| runner(asked, row, now)).collect();
     html! {
-        (table("loops", &columns, &rows, "No process reports its loops here. `tenure relay` does; a program of one's own by `tenure::runners().report_to(…)`."))
+        (table("loops", &columns, &rows, "No process reports its loops here. The command tenure relay does; a program of one's own does when it asks for it."))
         @if known.runners.more || known.runners.rows.len() > SHOWN * 2 { p class="soft" { "There are more." } }
     }
 }

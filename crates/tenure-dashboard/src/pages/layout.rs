@@ -169,6 +169,10 @@ pub(crate) fn banner(snapshot: &Snapshot) -> Markup {
             div class="banner warn" role="alert" {
                 "The database has not answered for a while: what you see is from " (span(age)) " ago."
             }
+        } @else if let Some(facts) = snapshot.facts.as_ref().filter(|facts| !facts.gaps.is_empty()) {
+            div class="banner warn" role="alert" {
+                "Not everything is known: " @for gap in facts.gaps.iter().take(3) { (cell(gap)) " " }
+            }
         }
     }
 }

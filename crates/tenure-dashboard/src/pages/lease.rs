@@ -9,8 +9,8 @@ use tenure_core::show::lease_state;
 use tenure_core::time::StoreTime;
 
 use super::cluster::{leases, mine};
+use super::history::history;
 use super::layout::{self, Page, Place};
-use super::overview::history;
 use crate::asked::{Allowed, Asked, View};
 use crate::auth::Action;
 use crate::fields;

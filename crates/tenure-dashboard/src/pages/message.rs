@@ -192,7 +192,7 @@ fn content_of(asked: &Asked, details: &Details) -> Markup {
 fn timeline(details: &Details, now: StoreTime) -> Markup {
     let skipped = details.attempts.len().saturating_sub(ATTEMPTS);
     let attempts = &details.attempts[skipped..];
-    let begin = attempts.first().map_or(now, |first| started(first)).min(details.summary.created_at);
+    let begin = attempts.first().map_or(now, started).min(details.summary.created_at);
     let end = attempts.last().map_or(now, |last| last.at);
     let whole = begin.until(end).as_secs_f64().max(0.001);
     let columns = [

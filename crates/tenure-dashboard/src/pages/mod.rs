@@ -3,9 +3,11 @@
 mod act;
 mod assets;
 mod audit;
+mod charts;
 pub(crate) mod cluster;
 mod daemons;
 mod dead;
+mod history;
 mod job;
 pub(crate) mod layout;
 mod lease;
@@ -16,6 +18,7 @@ pub(crate) mod overview;
 pub(crate) mod sentence;
 mod story;
 mod streams;
+mod stuck;
 mod subscriptions;
 pub(crate) mod trouble;
 

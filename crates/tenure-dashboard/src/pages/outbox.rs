@@ -7,7 +7,7 @@ use tenure_core::outbox::{Listing, Selection, Summary};
 use tenure_core::time::StoreTime;
 
 use super::layout::{self, Page, Place, message_link};
-use super::overview;
+use super::{charts, overview};
 use crate::asked::{Allowed, Asked, View};
 use crate::fields;
 use crate::problem::Problem;
@@ -43,7 +43,7 @@ pub(crate) async fn page(allowed: Allowed<View>) -> Answer {
                 Err(trouble) => { (layout::missing(&allowed, trouble)) }
             }
         }
-        (overview::day(&snapshot.series))
+        (charts::day(&snapshot.series))
     };
     let mut response = layout::page(&allowed, Page::new(Place::Outbox, "Outbox").live("numbers"), &main);
     if let Some(trouble) = problem {
@@ -57,7 +57,7 @@ pub(crate) fn numbers(asked: &Asked, snapshot: &Snapshot) -> Markup {
     html! {
         @if let Some(facts) = &snapshot.facts {
             (overview::tiles(asked, facts))
-            div class="grid" { (overview::charts(&snapshot.series, facts)) }
+            div class="grid" { (charts::charts(asked, &snapshot.series, facts)) }
         }
     }
 }

@@ -1,30 +1,24 @@
 //! How things stand, on one screen: whether messages flow, who is in office and since when, what is stuck and why.
 
-use std::time::Duration;
-
 use maud::{Markup, html};
-use tenure_core::lease::Change;
-use tenure_core::show::reason;
 use tenure_core::time::StoreTime;
 
+use super::charts::charts;
+use super::history;
 use super::layout::{self, Page, Place, lease_link};
 use super::sentence::{self, is_relay_lease, relays};
+use super::stuck::stuck;
 use crate::asked::{Allowed, Asked, View};
 use crate::routes::Answer;
-use crate::sampler::{DAEMONS_LOOKED_AT, Facts, Snapshot};
-use crate::series::Series;
-use crate::view::chart::{Line, chart};
+use crate::sampler::{Facts, Snapshot};
 use crate::view::number::{self, rate};
 use crate::view::pager::href;
 use crate::view::state::{Tone, pill};
-use crate::view::table::{Column, table};
 use crate::view::text::{cell, cut};
-use crate::view::time::{ago, since, span};
+use crate::view::time::{since, span};
 
-/// How many of each kind of trouble are told here.
+/// How many of each are told here.
 const TOLD: usize = 5;
-/// A reader that is behind and has not moved for so long is told as stuck.
-const READER_STILL: Duration = Duration::from_secs(60);
 
 /// The page.
 pub(crate) async fn page(allowed: Allowed<View>) -> Answer {
@@ -46,11 +40,13 @@ pub(crate) fn part(asked: &Asked, snapshot: &Snapshot) -> Markup {
         @if let Some(facts) = &snapshot.facts {
             (tiles(asked, facts))
             div class="grid" {
-                (office(asked, facts, now))
+                div {
+                    (office(asked, facts, now))
+                    section class="card" { h2 { "Last changes of office" } (history::brief(asked, &facts.changes, now, TOLD)) }
+                }
                 (stuck(asked, facts, now))
             }
-            div class="grid" { (charts(&snapshot.series, facts)) }
-            (changes(asked, &facts.changes, now))
+            div class="grid" { (charts(asked, &snapshot.series, facts)) }
         }
     }
 }
@@ -144,157 +140,4 @@ fn office(asked: &Asked, facts: &Facts, now: StoreTime) -> Markup {
             p class="more" { a href=(asked.link("/cluster")) { "Cluster, leases and history" } }
         }
     }
-}
-
-/// What does not get on, and why; each with the way to where it can be mended.
-fn stuck(asked: &Asked, facts: &Facts, now: StoreTime) -> Markup {
-    let slow = &facts.slow;
-    let behind = |progress: &&tenure_core::subscription::Progress| {
-        slow.head > progress.position && progress.moved_at.until(now) > READER_STILL
-    };
-    let mut rows: Vec<(Tone, Markup, String, &str)> = Vec::new();
-    for grave in slow.graves.iter().take(TOLD) {
-        let what = html! {
-            b { (number::of(grave.messages, "dead message", "dead messages")) } ", the last " (ago(grave.newest.finished_at.unwrap_or(grave.newest.created_at), now))
-            span class="why" { (cut(grave.newest.last_error.as_deref().unwrap_or("no reason was written down"), 160)) }
-        };
-        rows.push((
-            Tone::Bad,
-            what,
-            href(asked, "/dead/cause", &[("cause", &grave.cause.to_string())]),
-            "Look and mend",
-        ));
-    }
-    if slow.graves.len() > TOLD || slow.more_causes {
-        rows.push((Tone::Bad, html! { "There are more causes." }, asked.link("/dead"), "All causes"));
-    }
-    if facts.pulse.halted_sources.number > 0 {
-        let what = html! { b { (number::of(facts.pulse.halted_sources, "source stands still", "sources stand still")) } " behind a dead message: what follows it waits" };
-        rows.push((Tone::Bad, what, href(asked, "/outbox", &[("state", "dead")]), "Look"));
-    }
-    if let Some(stall) = &slow.stall {
-        let what = html! { "Readers of events wait at position " b { (stall.at) } @if let Some(lasts) = stall.lasts { ", for " (span(lasts)) } span class="why" { (cut(&stall.reason, 200)) } };
-        rows.push((Tone::Warn, what, asked.link("/subscriptions"), "Look"));
-    }
-    for progress in slow.subscriptions.iter().filter(behind).take(TOLD) {
-        let what = html! { "Subscription " b { (cell(progress.name.as_str())) } " is at most " (number::grouped((slow.head.0 - progress.position.0).unsigned_abs())) " events behind and moved " (ago(progress.moved_at, now)) };
-        rows.push((
-            Tone::Warn,
-            what,
-            href(asked, "/subscription", &[("name", progress.name.as_str())]),
-            "Look",
-        ));
-    }
-    for progress in slow.subscriptions.iter().filter(|progress| progress.parked.number > 0).take(TOLD) {
-        let what = html! { "Subscription " b { (cell(progress.name.as_str())) } " has put " (number::of(progress.parked, "event", "events")) " aside" };
-        rows.push((
-            Tone::Warn,
-            what,
-            href(asked, "/subscription", &[("name", progress.name.as_str())]),
-            "Look",
-        ));
-    }
-    for daemon in slow.nowhere.iter().take(TOLD) {
-        let what = html! { "Daemon " b { (cell(daemon.name().as_str())) } " runs nowhere" span class="why" { (cut(&reason(daemon, &facts.look), 160)) } };
-        rows.push((Tone::Warn, what, href(asked, "/daemons", &[("prefix", daemon.name().as_str())]), "Look"));
-    }
-    for (row, trouble) in
-        facts.runners.rows.iter().filter_map(|row| Some((row, row.report.trouble.as_deref()?))).take(TOLD)
-    {
-        let what = html! { (row.report.kind) " " b { (cell(&row.report.name)) } " on " (cell(row.node.name.as_str())) " is in trouble" span class="why" { (cut(trouble, 160)) } };
-        rows.push((Tone::Warn, what, asked.link("/cluster"), "Look"));
-    }
-    let columns = [Column::short("How bad"), Column::text("What"), Column::short("Where")];
-    let cells: Vec<Vec<Markup>> = rows
-        .iter()
-        .map(|(tone, what, link, word)| {
-            vec![
-                pill(*tone, if *tone == Tone::Bad { "stuck" } else { "look" }),
-                what.clone(),
-                html! { a href=(link) { (word) } },
-            ]
-        })
-        .collect();
-    html! {
-        section class="card" {
-            h2 { "Stuck" }
-            (table("what is stuck", &columns, &cells, "Nothing is stuck: no dead message, no event put aside, no loop in trouble."))
-            @if slow.more_daemons { p class="soft" { "The first " (DAEMONS_LOOKED_AT) " daemons were looked at." } }
-        }
-    }
-}
-
-/// What went through, and how long the oldest waited.
-pub(crate) fn charts(series: &Series, facts: &Facts) -> Markup {
-    let mut through =
-        vec![Line { name: "out", class: "line-1", values: series.fine(|sample| sample.delivered) }];
-    through.push(Line { name: "in", class: "line-2", values: series.fine(|sample| sample.enqueued) });
-    if facts.rates.failed.is_some() {
-        through.push(Line { name: "failed", class: "line-3", values: series.fine(|sample| sample.failed) });
-    }
-    let lag = [Line { name: "oldest", class: "line-1", values: series.fine(|sample| sample.lag) }];
-    let seconds = |value: f64| {
-        if value <= 0.0 {
-            "0 s".to_owned()
-        } else {
-            span(Duration::try_from_secs_f64(value).unwrap_or_default())
-        }
-    };
-    html! {
-        section class="card" { h2 { "Messages in a second" } (chart("messages in a second", "10 min ago", &through, rate)) }
-        section class="card" { h2 { "How long the oldest waits" } (chart("how long the oldest waits", "10 min ago", &lag, seconds)) }
-    }
-}
-
-/// What waited and what was dead, over a day: or since this process began to look.
-pub(crate) fn day(series: &Series) -> Markup {
-    let lines = [
-        Line { name: "waiting", class: "line-1", values: series.coarse(|sample| sample.pending) },
-        Line { name: "dead", class: "line-3", values: series.coarse(|sample| sample.dead) },
-    ];
-    let label = |value: f64| number::grouped(value.round() as u64);
-    html! {
-        section class="card" {
-            h2 { "Waiting and dead" }
-            (chart("waiting and dead", "24 h ago", &lines, label))
-            p class="soft" { "Since this process began to be looked at. Longer memory is that of the metrics." }
-        }
-    }
-}
-
-/// The last changes of holder.
-fn changes(asked: &Asked, changes: &[Change], now: StoreTime) -> Markup {
-    html! {
-        section class="card" {
-            h2 { "Last changes of office" }
-            (history(asked, changes, now, TOLD))
-        }
-    }
-}
-
-/// Changes of holder as a table.
-pub(crate) fn history(asked: &Asked, changes: &[Change], now: StoreTime, limit: usize) -> Markup {
-    let columns = [
-        Column::short("When"),
-        Column::name("Lease"),
-        Column::number("Term"),
-        Column::short("What"),
-        Column::text("Node"),
-    ];
-    let rows: Vec<Vec<Markup>> = changes.iter().take(limit).map(|change| {
-        let tone = match change.cause.as_str() {
-            "acquired" => Tone::Good,
-            "released" | "resigned" => Tone::Info,
-            "crashed" | "expired" => Tone::Bad,
-            _ => Tone::Warn,
-        };
-        vec![
-            ago(change.at, now),
-            lease_link(asked, change.name.as_str()),
-            html! { (change.term) },
-            pill(tone, change.cause.as_str()),
-            html! { (cell(change.node.name.as_str())) " " span class="soft" { (cell(&format!("{}/{}", change.node.machine, change.node.pid))) } },
-        ]
-    }).collect();
-    table("changes of holder", &columns, &rows, "No lease has changed its holder yet.")
 }

@@ -2,16 +2,22 @@
 
 use std::time::Duration;
 
+use tenure_core::health::{
+    self, HealthThresholds, LeaderState, Level, Others, StoreState, SubscriptionFacts,
+};
 use tenure_core::observe::{RunnerKind, RunnerRow};
-use tenure_core::outbox::{Count, Health, HealthThresholds, Level, Pulse, Stats};
+use tenure_core::outbox::Count;
+use tenure_core::subscription::Progress;
 
 use crate::sampler::{Facts, Snapshot};
 use crate::view::number::{grouped, of as count_of, rate};
-use crate::view::state::{Tone, level};
+use crate::view::state::{Tone, level as word};
 use crate::view::time::span;
 
 /// A snapshot that is older than this says nothing about now.
 const OLD: Duration = Duration::from_secs(30);
+/// The most reasons that are told.
+const REASONS: usize = 6;
 /// Below this many messages in a second nothing moves.
 const STILL: f64 = 0.01;
 
@@ -50,15 +56,51 @@ pub(crate) fn of(snapshot: &Snapshot, thresholds: &HealthThresholds) -> Verdict 
 }
 
 fn judge(facts: &Facts, thresholds: &HealthThresholds) -> Verdict {
-    let pulse = &facts.pulse;
-    let mut health = Health::of(&stats(pulse), thresholds);
-    cluster(facts, &mut health);
-    let tone = Tone::of(health.level);
-    Verdict {
-        tone,
-        word: level(health.level),
-        sentence: sentence(facts, thresholds),
-        reasons: reasons(facts, health),
+    let report = health::judge(&gathered(facts), thresholds);
+    let (mut level, mut reasons) = (report.level, report.reasons);
+    let nowhere = facts.slow.nowhere.len();
+    if nowhere > 0 {
+        let alive = facts.look.nodes.iter().any(|standing| standing.is_alive(facts.look.now));
+        level = level.max(if alive { Level::Degraded } else { Level::Unhealthy });
+        reasons.push(match nowhere {
+            1 => "1 daemon runs nowhere".to_owned(),
+            _ => format!("{} daemons run nowhere", grouped(nowhere as u64)),
+        });
+    }
+    let sentence = sentence(facts, thresholds);
+    // What the sentence says already is not said again.
+    let said =
+        |reason: &str| sentence.contains(reason) || reason.starts_with("the oldest message has waited");
+    reasons.retain(|reason| !said(reason));
+    reasons.truncate(REASONS);
+    Verdict { tone: Tone::of(level), word: word(level), sentence, reasons }
+}
+
+/// The same facts as probes are judged by, so that a page and a probe never differ.
+fn gathered(facts: &Facts) -> health::Facts {
+    let now = facts.look.now;
+    let alive = facts.look.nodes.iter().any(|standing| standing.is_alive(now));
+    let leader = match (alive, facts.look.leads(), &facts.look.leader) {
+        (false, _, _) => LeaderState::NotWanted,
+        (true, Some(_), _) => LeaderState::Leads,
+        (true, None, Some(lease)) => {
+            let since = lease.released_at.unwrap_or(lease.expires_at).until(now);
+            LeaderState::Vacant { since }
+        }
+        (true, None, None) => LeaderState::Vacant { since: Duration::ZERO },
+    };
+    let subscription = |progress: &Progress| SubscriptionFacts {
+        name: progress.name.to_string(),
+        behind: (facts.slow.head.0 - progress.position.0).max(0).unsigned_abs(),
+        moved_ago: progress.moved_at.until(facts.pulse.now),
+    };
+    health::Facts {
+        store: StoreState::Answers,
+        pulse: Some((facts.pulse.clone(), Duration::ZERO)),
+        leader,
+        runners: Vec::new(),
+        others: Some(Others { rows: facts.runners.rows.clone(), now: facts.runners.now }),
+        subscriptions: facts.slow.subscriptions.iter().map(subscription).collect(),
     }
 }
 
@@ -129,55 +171,8 @@ pub(crate) fn is_relay_lease(lease: &tenure_core::lease::LeaseRecord) -> bool {
     lease.kind.as_deref() == Some("outbox") || lease.name.as_str() == "outbox"
 }
 
-fn reasons(facts: &Facts, health: Health) -> Vec<String> {
-    let mut reasons = health.reasons;
-    let limit = 4;
-    let troubled = facts.runners.rows.iter().filter_map(|row| Some((row, row.report.trouble.as_deref()?)));
-    for (row, trouble) in troubled.take(limit) {
-        let trouble: String = trouble.chars().take(200).collect();
-        reasons.push(format!("{} {} on {}: {trouble}", row.report.kind, row.report.name, row.node.name));
-    }
-    reasons
-}
-
-fn cluster(facts: &Facts, health: &mut Health) {
-    let worse = |health: &mut Health, to: Level, reason: String| {
-        health.level = health.level.max(to);
-        health.reasons.push(reason);
-    };
-    let alive = facts.look.nodes.iter().any(|standing| standing.is_alive(facts.look.now));
-    if alive && facts.look.leads().is_none() {
-        worse(health, Level::Degraded, "nodes are there, but nobody leads".to_owned());
-    }
-    let nowhere = facts.slow.nowhere.len();
-    if nowhere > 0 {
-        let level = if alive { Level::Degraded } else { Level::Unhealthy };
-        let which = if nowhere == 1 {
-            "1 daemon runs".to_owned()
-        } else {
-            format!("{} daemons run", grouped(nowhere as u64))
-        };
-        worse(health, level, format!("{which} nowhere"));
-    }
-    if facts.runners.rows.iter().any(|row| row.report.trouble.is_some()) {
-        health.level = health.level.max(Level::Degraded);
-    }
-}
-
 fn dead(dead: Count) -> String {
     count_of(dead, "message is dead", "messages are dead")
-}
-
-/// As much of exact numbers as can be had from bounded ones.
-fn stats(pulse: &Pulse) -> Stats {
-    Stats {
-        pending: pulse.pending.number,
-        retrying: pulse.retrying.number,
-        dead: pulse.dead.number,
-        halted_sources: pulse.halted_sources.number,
-        lag: pulse.lag,
-        ..Stats::default()
-    }
 }
 
 #[cfg(test)]
@@ -187,6 +182,7 @@ mod tests {
     use tenure_core::cluster::{ClusterLook, Revision};
     use tenure_core::event::Position;
     use tenure_core::observe::Runners;
+    use tenure_core::outbox::Pulse;
     use tenure_core::time::StoreTime;
     use tokio::time::Instant;
 
@@ -225,6 +221,7 @@ mod tests {
             leases_at: now,
             changes: vec![],
             slow: Arc::new(slow),
+            gaps: vec![],
         };
         Snapshot {
             number: 1,

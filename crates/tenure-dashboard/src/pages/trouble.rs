@@ -14,7 +14,7 @@ pub(crate) fn page(asked: &Asked, problem: &Problem) -> Response {
             "This cannot be read"
         }
         Problem::NotFound(_) => "Not found",
-        Problem::Forbidden(_) => "Not allowed",
+        Problem::Forbidden(_) | Problem::Foreign(_) | Problem::Outside(_) => "Not allowed",
         Problem::Conflict(_) => "Not now",
         Problem::Store(_) | Problem::Busy(_) => "No answer in time",
         _ => "This did not work",

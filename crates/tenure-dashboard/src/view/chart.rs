@@ -1,14 +1,19 @@
 //! Lines over time, drawn by the server: no script, and colours from the style sheet.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use maud::{Markup, html};
 
+use super::time::span;
+
 const WIDTH: f64 = 560.0;
-const HEIGHT: f64 = 150.0;
-const LEFT: f64 = 46.0;
+const HEIGHT: f64 = 160.0;
+const LEFT: f64 = 58.0;
 const TOP: f64 = 8.0;
-const BOTTOM: f64 = 22.0;
+const BOTTOM: f64 = 26.0;
+/// So many samples are drawn at least, known or not.
+const LEAST: usize = 30;
 
 /// A line; its class is one of the style sheet's.
 pub(crate) struct Line<'a> {
@@ -18,10 +23,31 @@ pub(crate) struct Line<'a> {
     pub(crate) values: Vec<Option<f64>>,
 }
 
-/// A drawing of lines that share their times. `label` writes a value, `begin` says when the left edge was.
-pub(crate) fn chart(what: &str, begin: &str, lines: &[Line<'_>], label: impl Fn(f64) -> String) -> Markup {
+/// What the numbers of a drawing are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scale {
+    /// Things, counted.
+    Number,
+    /// Seconds.
+    Time,
+}
+
+/// A drawing of lines that share their times, `step` apart; what is not known yet at their beginning is left out, but for a
+/// while. `label` writes a value.
+pub(crate) fn chart(
+    what: &str,
+    step: Duration,
+    scale: Scale,
+    lines: &[Line<'_>],
+    label: impl Fn(f64) -> String,
+) -> Markup {
+    let length = lines.iter().map(|line| line.values.len()).max().unwrap_or_default();
+    let unknown = |line: &Line<'_>| line.values.iter().take_while(|value| value.is_none()).count();
+    let known_from = lines.iter().map(unknown).min().unwrap_or_default();
+    let from = known_from.min(length.saturating_sub(LEAST));
+    let begin = format!("{} ago", span(step * u32::try_from(length - from).unwrap_or(u32::MAX)));
     let known = || lines.iter().flat_map(|line| line.values.iter().flatten()).copied();
-    let top = nice(known().fold(0.0, f64::max));
+    let top = nice(scale, known().fold(0.0, f64::max));
     let y = |value: f64| TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - (value / top).clamp(0.0, 1.0));
     let marks = [0.0, top / 2.0, top];
     let last = |line: &Line<'_>| {
@@ -37,7 +63,7 @@ pub(crate) fn chart(what: &str, begin: &str, lines: &[Line<'_>], label: impl Fn(
             text x=(LEFT) y=(HEIGHT - 5.0) { (begin) }
             text x=(WIDTH) y=(HEIGHT - 5.0) text-anchor="end" { "now" }
             @for (at, line) in lines.iter().enumerate() {
-                @let (path, area) = path(&line.values, y);
+                @let (path, area) = path(line.values.get(from..).unwrap_or_default(), y);
                 @if at == 0 { path class="area-1" d=(area) {} }
                 path class=(line.class) d=(path) {}
             }
@@ -77,10 +103,20 @@ fn path(values: &[Option<f64>], y: impl Fn(f64) -> f64) -> (String, String) {
     (line, area)
 }
 
-/// The next of 1, 2, 5, 10, 20 … above a number, so that half of it can be read as well.
-fn nice(number: f64) -> f64 {
+/// The next of 1, 2, 5, 10, 20 … above a number, so that half of it can be read as well; for times above a few seconds, the
+/// next that clocks know.
+fn nice(scale: Scale, number: f64) -> f64 {
+    const CLOCK: [f64; 13] = [
+        10.0, 20.0, 30.0, 60.0, 120.0, 240.0, 600.0, 1_200.0, 3_600.0, 7_200.0, 14_400.0, 43_200.0, 86_400.0,
+    ];
     if !number.is_finite() || number <= 0.0 {
         return 1.0;
+    }
+    if scale == Scale::Time
+        && number > 5.0
+        && let Some(top) = CLOCK.iter().find(|top| **top >= number)
+    {
+        return *top;
     }
     let power = 10_f64.powf(number.log10().floor());
     let steps = [1.0, 2.0, 4.0, 5.0, 10.0];
@@ -117,16 +153,19 @@ mod tests {
         for (number, top) in
             [(0.0, 1.0), (0.3, 0.4), (1.0, 1.0), (3.0, 4.0), (17.0, 20.0), (9_999.0, 10_000.0)]
         {
-            assert!((nice(number) - top).abs() < top / 1e6, "{number}: {}", nice(number));
+            assert!((nice(Scale::Number, number) - top).abs() < top / 1e6, "{number}");
         }
-        assert!((nice(f64::NAN) - 1.0).abs() < 1e-9);
+        assert!((nice(Scale::Number, f64::NAN) - 1.0).abs() < 1e-9);
+        assert!((nice(Scale::Time, 70.0) - 120.0).abs() < 1e-9);
     }
 
     #[test]
     fn a_drawing_has_no_style_of_its_own_and_says_what_it_shows() {
         let lines =
             [Line { name: "out", class: "line-1", values: vec![Some(1.0), None, Some(f64::INFINITY)] }];
-        let text = chart("rate", "10 min ago", &lines, |value| format!("{value:.0}/s")).into_string();
+        let text =
+            chart("rate", Duration::from_secs(2), Scale::Number, &lines, |value| format!("{value:.0}/s"))
+                .into_string();
         assert!(!text.contains("style") && text.contains("aria-label=\"rate: out now"), "{text}");
         assert!(!bar("good", f64::NAN, f64::NAN, "x").into_string().contains("NaN"));
     }

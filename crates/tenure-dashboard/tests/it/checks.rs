@@ -8,7 +8,7 @@ use std::pin::Pin;
 use tenure_dashboard::mutation::Rule;
 
 use crate::house::{DEAD_ID, House, SECRET, Who, in_2027};
-use crate::{hostile, hosts, loopback, slow};
+use crate::{hostile, hosts, jobs, loopback, slow};
 
 /// What went wrong.
 pub(crate) type Found = Result<(), String>;
@@ -36,6 +36,8 @@ const CHECKS: &[(Rule, Check)] = &[
     (Rule::BoundedParams, |rule| Box::pin(hostile::parameters_are_bounded(rule))),
     (Rule::AskBounded, |rule| Box::pin(slow::a_hanging_store_holds_a_few_questions_and_no_more(rule))),
     (Rule::AskNotDropped, |rule| Box::pin(slow::no_question_is_dropped(rule))),
+    (Rule::JobStops, |rule| Box::pin(jobs::a_job_that_is_told_to_stop_stops(rule))),
+    (Rule::JobRate, |rule| Box::pin(jobs::a_job_keeps_to_its_rate(rule))),
     (Rule::AuditEveryAction, |rule| Box::pin(every_change_is_in_the_audit_with_its_operator(rule))),
     (Rule::GetChangesNothing, |rule| Box::pin(crate::walk::looking_changes_nothing(rule))),
 ];

@@ -78,7 +78,8 @@ pub(crate) async fn texts_stay_texts(rule: Option<Rule>) -> Found {
 #[tokio::test(start_paused = true)]
 async fn what_is_sent_comes_back_escaped_or_not_at_all() {
     let house = House::new(None).await;
-    for text in TEXTS {
+    // A text of each kind: every route is asked with every parameter for each of them.
+    for text in [TEXTS[0], TEXTS[1], TEXTS[5], TEXTS[9], TEXTS[15]] {
         let encoded: String = form_urlencoded::byte_serialize(text.as_bytes()).collect();
         for route in routes()
             .filter(|route| route.method == "GET" && route.path != "/live" && !route.path.contains('*'))

@@ -14,13 +14,13 @@ use tenure_core::contract::{
     CheckpointStore, ClusterStore, EventStore, LeaseStore, OperatorStores, OutboxAdmin, OutboxStore,
     RunnerStore,
 };
-use tenure_core::event::{Append, Expected, NewEvent, Position, StreamName, Version};
+use tenure_core::event::{Append, AppendAnswer, Expected, NewEvent, Position, StreamName, Version};
 use tenure_core::id::{Node, NodeName, Unique};
 use tenure_core::lease::{Claim, LeaseName};
 use tenure_core::memory::{ManualClock, MemoryStore};
 use tenure_core::observe::{AuditSelection, RunnerKind, RunnerReport};
 use tenure_core::outbox::{Body as Payload, Kind, Limits, NewMessage, Next, Outcome, Selection, shorten};
-use tenure_core::subscription::{Aside, Step, SubscriptionName};
+use tenure_core::subscription::{Advance, Aside, Step, SubscriptionName};
 use tenure_dashboard::mutation::Rule;
 use tenure_dashboard::{Auth, Dashboard, Hosts, Operator, Permissions, SigningKey, Tokens};
 use tower::ServiceExt;
@@ -389,6 +389,24 @@ async fn messages(store: &MemoryStore, text: &str) {
     store.record(None, &NodeName::new(ours).unwrap(), &[outcome]).await.unwrap();
 }
 
+/// So many more dead messages, of a topic of their own.
+pub(crate) async fn bury(store: &MemoryStore, many: u128) {
+    let message = |id: u128| NewMessage::json("bulk", "t", "{}").with_id(uuid::Uuid::from_u128(id));
+    let messages: Vec<NewMessage> = (1_000..1_000 + many).map(message).collect();
+    store.enqueue(&messages, &Limits::default()).await.unwrap();
+    let rows = store.list(&Selection { limit: 1_000, ..Selection::default() }).await.unwrap().messages;
+    let outcome = |row: &tenure_core::outbox::Summary| Outcome {
+        id: row.row,
+        attempt: 1,
+        kind: Kind::Rejected,
+        next: Next::Dead { halt: false },
+        reason: Some("503".into()),
+        took: Duration::from_millis(1),
+    };
+    let outcomes: Vec<Outcome> = rows.iter().filter(|row| row.topic == "bulk").map(outcome).collect();
+    store.record(None, &NodeName::new("n").unwrap(), &outcomes).await.unwrap();
+}
+
 async fn events(store: &MemoryStore, text: &str) {
     let ours = name(text, 150);
     let stream = StreamName::new(format!("loan-{ours}")).unwrap();
@@ -398,9 +416,9 @@ async fn events(store: &MemoryStore, text: &str) {
     event.metadata.causation = Some(ours.clone());
     event.metadata.headers = [("x-secret".to_owned(), SECRET.to_owned())].into();
     let append = Append::new(stream.clone(), Expected::NONE, vec![event]);
-    EventStore::append(store, &append, &tenure_core::event::Limits { payload: 64 * 1024 * 1024 })
-        .await
-        .unwrap();
+    let limits = tenure_core::event::Limits { payload: 64 * 1024 * 1024 };
+    let answer = EventStore::append(store, &append, &limits).await.unwrap();
+    assert!(matches!(answer, AppendAnswer::Appended(_)), "{answer:?}");
     let aside = Aside {
         position: Position(1),
         stream: Some(stream),
@@ -411,7 +429,7 @@ async fn events(store: &MemoryStore, text: &str) {
     };
     let name = SubscriptionName::new(format!("sub-{ours}")).unwrap();
     let step = Step { name, from: Position::START, rewinds: 0, to: Position(1), parked: vec![aside] };
-    store.advance(None, &step).await.unwrap();
+    assert_eq!(store.advance(None, &step).await.unwrap(), Advance::Advanced);
 }
 
 /// As much of a text as a name may hold.

@@ -62,7 +62,7 @@ impl Chrome {
         let place = Place::take();
         let profile = tempfile::tempdir().expect("a directory");
         let mut driver = Command::new(driver)
-            .args(["--port=0", "--log-level=OFF"])
+            .arg("--port=0")
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -76,9 +76,11 @@ impl Chrome {
                 "--window-size=1280,800", format!("--user-data-dir={}", profile.path().display()),
             ],
         });
-        let capabilities = json!({ "goog:chromeOptions": options, "goog:loggingPrefs": { "browser": "ALL" } });
+        let capabilities =
+            json!({ "goog:chromeOptions": options, "goog:loggingPrefs": { "browser": "ALL" } });
         let Value::Object(capabilities) = capabilities else { unreachable!("it is an object") };
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let client = runtime.block_on(async {
             let connector = hyper_util::client::legacy::connect::HttpConnector::new();
             let mut builder = ClientBuilder::new(connector);
@@ -104,7 +106,9 @@ impl Chrome {
 
     /// Runs a script of the test's in the page, and answers what it returns.
     pub(crate) fn eval(&self, script: &str) -> Value {
-        self.runtime.block_on(self.client().execute(script, vec![])).unwrap_or_else(|error| panic!("{script}: {error}"))
+        self.runtime
+            .block_on(self.client().execute(script, vec![]))
+            .unwrap_or_else(|error| panic!("{script}: {error}"))
     }
 
     /// The text that a reader sees in an element; nothing where there is none.
@@ -121,7 +125,11 @@ impl Chrome {
             if fits(&text) {
                 return text;
             }
-            assert!(Instant::now() < deadline, "waited {PATIENCE:?} in vain for {what} in {css} at {}: {text}", self.url());
+            assert!(
+                Instant::now() < deadline,
+                "waited {PATIENCE:?} in vain for {what} in {css} at {}: {text}",
+                self.url()
+            );
             std::thread::sleep(Duration::from_millis(30)); // passes time: between two looks
         }
     }
@@ -138,7 +146,9 @@ impl Chrome {
 
     /// Clicks a button or a link by its words.
     pub(crate) fn press(&self, words: &str) {
-        let path = format!("//main//*[self::a or self::button or self::summary][contains(normalize-space(.), \"{words}\")]");
+        let path = format!(
+            "//main//*[self::a or self::button or self::summary][contains(normalize-space(.), \"{words}\")]"
+        );
         self.act(Locator::XPath(&path), words);
     }
 
@@ -167,13 +177,22 @@ impl Chrome {
 
     /// Presses a key wherever the focus is.
     pub(crate) fn key(&self, key: &str) {
-        let pressed = self.runtime.block_on(async { self.client().active_element().await?.send_keys(key).await });
+        let pressed =
+            self.runtime.block_on(async { self.client().active_element().await?.send_keys(key).await });
         pressed.unwrap_or_else(|error| panic!("{key:?}: {error}"));
     }
 
     /// Logs in with a token.
     pub(crate) fn log_in(&self, at: &str, token: &str) {
+        // Until the database is open there is a page that says so, and no login.
         self.go(at);
+        self.wait_text("body", "the login", |text| {
+            let is_there = text.contains("Log in");
+            if !is_there {
+                self.go(at);
+            }
+            is_there
+        });
         self.write("input[name=password]", token);
         self.click("form button.main");
         self.wait_for("footer", "You are");
@@ -207,14 +226,20 @@ impl Chrome {
         let lines = self.runtime.block_on(self.client().issue_cmd(Log)).expect("the log of the browser");
         let severe = |line: &&Value| line["level"] == "SEVERE";
         let lines = lines.as_array().cloned().unwrap_or_default();
-        lines.iter().filter(severe).map(|line| line["message"].as_str().unwrap_or_default().to_owned()).collect()
+        lines
+            .iter()
+            .filter(severe)
+            .map(|line| line["message"].as_str().unwrap_or_default().to_owned())
+            .collect()
     }
 }
 
 impl Drop for Chrome {
     fn drop(&mut self) {
         if let Some(client) = self.client.take() {
-            let _ = self.runtime.block_on(async { tokio::time::timeout(Duration::from_secs(5), client.close()).await });
+            let _ = self
+                .runtime
+                .block_on(async { tokio::time::timeout(Duration::from_secs(5), client.close()).await });
         }
         let _ = self.driver.kill();
         let _ = self.driver.wait();
@@ -224,9 +249,10 @@ impl Drop for Chrome {
 /// The port is in the line that says that it has begun.
 fn port(driver: &mut Child) -> u16 {
     let mut lines = BufReader::new(driver.stdout.take().expect("its output")).lines();
-    let line = lines.by_ref().map_while(Result::ok).find(|line| line.contains("on port "));
+    let line = lines.by_ref().map_while(Result::ok).find(|line| line.contains("successfully on port "));
     let line = line.expect("chromedriver says its port");
-    let digits: String = line.rsplit("on port ").next().unwrap().chars().take_while(char::is_ascii_digit).collect();
+    let digits: String =
+        line.rsplit("on port ").next().unwrap().chars().take_while(char::is_ascii_digit).collect();
     // What it says later is read away, so that it never waits for a reader.
     std::thread::spawn(move || lines.for_each(drop));
     digits.parse().expect("a port")
@@ -234,7 +260,8 @@ fn port(driver: &mut Child) -> u16 {
 
 fn find(program: &str) -> Option<String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|folder| folder.join(program)).find(|program| program.is_file());
+    let found =
+        std::env::split_paths(&path).map(|folder| folder.join(program)).find(|program| program.is_file());
     found.and_then(|program| program.to_str().map(str::to_owned))
 }
 

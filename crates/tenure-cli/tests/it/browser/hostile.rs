@@ -1,7 +1,7 @@
 //! Texts that others wrote stay texts, in a real browser and on every page.
 
 use super::chrome::Chrome;
-use super::stage::{Dashboard, OPERATOR, refusal, send};
+use super::stage::{Dashboard, refusal, send};
 use crate::harness::{Answer, Receiver, Relay, Store, tests_on, wait_until};
 
 tests_on!(sqlite: a_script_in_a_payload_stays_text);
@@ -18,13 +18,27 @@ fn a_script_in_a_payload_stays_text(store: &Store) {
         let all = ["--topic", text, "--type", text, "--source", text, "--header", &header, text];
         ids.push(send(store, &all));
     }
-    let _relay = Relay::start(store, SCRIPT.replace('/', "|").as_str(), &receiver.url(), &["--on-dead", "continue"]);
+    let _relay =
+        Relay::start(store, SCRIPT.replace('/', "|").as_str(), &receiver.url(), &["--on-dead", "continue"]);
     let dashboard = Dashboard::start(store, "dashboard");
-    chrome.log_in(&dashboard.url, OPERATOR);
+    chrome.log_in(&dashboard.url, &dashboard.operator.token);
     chrome.wait_for("#part-dead", "4");
     wait_until("all are dead", || store.tenure(&["outbox", "stats", "--json"]).ok().json()["dead"] == 4);
     let quoted: String = form_urlencoded(SCRIPT);
-    let mut pages: Vec<String> = ["", "/outbox", "/dead", "/jobs", "/cluster", "/leases", "/daemons", "/streams", "/subscriptions", "/audit"].map(str::to_owned).to_vec();
+    let mut pages: Vec<String> = [
+        "",
+        "/outbox",
+        "/dead",
+        "/jobs",
+        "/cluster",
+        "/leases",
+        "/daemons",
+        "/streams",
+        "/subscriptions",
+        "/audit",
+    ]
+    .map(str::to_owned)
+    .to_vec();
     pages.extend(ids.iter().map(|id| format!("/message?id={id}")));
     pages.extend([
         format!("/outbox?topic={quoted}"),
@@ -42,7 +56,13 @@ fn a_script_in_a_payload_stays_text(store: &Store) {
         assert!(title.as_str().is_some_and(|title| title.ends_with("· Tenure")), "{path}: {title}");
         assert_eq!(chrome.eval("return document.scripts.length"), 1, "{path}");
         assert_eq!(chrome.eval("return document.querySelectorAll('main img, main iframe, [onerror], [onload], [style]').length"), 0, "{path}");
-        assert_eq!(chrome.eval("return [...document.links].every(link => link.href.startsWith(location.origin + '/_tenure'))"), true, "{path}");
+        assert_eq!(
+            chrome.eval(
+                "return [...document.links].every(link => link.href.startsWith(location.origin + '/_tenure'))"
+            ),
+            true,
+            "{path}"
+        );
         assert_eq!(chrome.complaints(), Vec::<String>::new(), "{path}");
     }
     chrome.go(&dashboard.at(&format!("/message?id={}", ids[0])));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use super::chrome::Chrome;
-use super::stage::{Dashboard, OPERATOR, refusal, send};
+use super::stage::{Dashboard, refusal, send};
 use crate::harness::{Answer, Receiver, Relay, Store, tests_on};
 
 tests_on!(sqlite: e3_an_operator_finds_a_dead_message_reads_why_retries_it_and_sees_it_delivered, keys_alone_lead_to_a_retried_message);
@@ -31,7 +31,7 @@ fn e3_an_operator_finds_a_dead_message_reads_why_retries_it_and_sees_it_delivere
     let id = send(store, &["--topic", "orders", "--type", "OrderPlaced", "{\"customer\":\"stranger\"}"]);
     let _relay = Relay::start(store, "n1", &receiver.url(), &[]);
     let dashboard = Dashboard::start(store, "dashboard");
-    chrome.log_in(&dashboard.url, OPERATOR);
+    chrome.log_in(&dashboard.url, &dashboard.operator.token);
     // The overview says so by itself, in words.
     chrome.wait_for("main h1", "1 message is dead");
     chrome.wait_for("main", "customer 4711 is not known here");
@@ -42,7 +42,8 @@ fn e3_an_operator_finds_a_dead_message_reads_why_retries_it_and_sees_it_delivere
     chrome.press(&id);
     chrome.wait_for("main h1", &id);
     let page = chrome.text("main");
-    for words in ["HTTP 400: customer 4711 is not known here", "rejected", "n1", "\"customer\": \"stranger\""] {
+    for words in ["HTTP 400: customer 4711 is not known here", "rejected", "n1", "\"customer\": \"stranger\""]
+    {
         assert!(page.contains(words), "{words}: {page}");
     }
     mended.store(true, SeqCst);
@@ -53,7 +54,10 @@ fn e3_an_operator_finds_a_dead_message_reads_why_retries_it_and_sees_it_delivere
     chrome.wait_for(".head .state", "dispatched");
     let page = chrome.wait_for("main", "has been delivered");
     assert!(page.contains("ada (dashboard, request "), "{page}");
-    assert_eq!(chrome.eval("return window.the_same_page === true || document.body.innerText.includes('dispatched')"), true);
+    assert_eq!(
+        chrome.eval("return window.the_same_page === true || document.body.innerText.includes('dispatched')"),
+        true
+    );
     assert_eq!(receiver.applied(), 2);
     chrome.click("nav a[href$='/audit']");
     chrome.wait_for("main h1", "Audit");
@@ -71,7 +75,7 @@ fn keys_alone_lead_to_a_retried_message(store: &Store) {
     let id = send(store, &["--topic", "orders", "{\"customer\":\"stranger\"}"]);
     let _relay = Relay::start(store, "n1", &receiver.url(), &[]);
     let dashboard = Dashboard::start(store, "dashboard");
-    chrome.log_in(&dashboard.url, OPERATOR);
+    chrome.log_in(&dashboard.url, &dashboard.operator.token);
     chrome.wait_for("main h1", "1 message is dead");
     mended.store(true, SeqCst);
     chrome.go(&dashboard.at("/outbox"));

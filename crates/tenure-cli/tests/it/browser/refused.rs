@@ -1,7 +1,7 @@
 //! Who has no token, the wrong one, or one that does not allow it.
 
 use super::chrome::Chrome;
-use super::stage::{Dashboard, EXPIRED, OPERATOR, VIEWER, refusal, send};
+use super::stage::{Dashboard, refusal, send};
 use crate::harness::{Answer, Receiver, Relay, Store, tests_on};
 
 tests_on!(sqlite: nobody_gets_in_without_a_token_and_nobody_acts_without_the_right);
@@ -18,13 +18,16 @@ fn nobody_gets_in_without_a_token_and_nobody_acts_without_the_right(store: &Stor
         chrome.wait_for("main h1", "Log in");
         assert!(!chrome.text("body").contains("SECRET"), "{path}");
     }
-    for (token, words) in [("a-token-that-nobody-has-ever-made", "not known"), (EXPIRED, "ended on 2020-01-01")] {
+    for (token, words) in [
+        ("a-token-that-nobody-has-ever-made", "not known"),
+        (dashboard.expired.token.as_str(), "ended on 2020-01-01"),
+    ] {
         chrome.write("input[name=password]", token);
         chrome.click("form button.main");
         chrome.wait_for("main", words);
     }
     // A viewer sees that it is dead, not what it says, and has no button.
-    chrome.log_in(&dashboard.url, VIEWER);
+    chrome.log_in(&dashboard.url, &dashboard.viewer.token);
     chrome.wait_for("main h1", "1 message is dead");
     chrome.go(&dashboard.at(&format!("/message?id={id}")));
     let page = chrome.wait_for("main", "You may look at it, but not retry or discard it.");
@@ -39,7 +42,7 @@ fn nobody_gets_in_without_a_token_and_nobody_acts_without_the_right(store: &Stor
     // Taking the token away ends the session.
     chrome.click("footer button");
     chrome.wait_for("main h1", "Log in");
-    chrome.log_in(&dashboard.url, OPERATOR);
+    chrome.log_in(&dashboard.url, &dashboard.operator.token);
     chrome.go(&dashboard.at(&format!("/message?id={id}")));
     chrome.wait_for("main", "SECRET-PAYLOAD");
     dashboard.revoke();

@@ -7,45 +7,63 @@ use std::process::{Child, Stdio};
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 
-use crate::harness::{Store, signal, wait_for};
+use crate::harness::{Store, run, signal, tenure, wait_for};
 
 /// A dashboard process, ended with the test.
 pub(crate) struct Dashboard {
     child: Child,
     log: String,
     pub(crate) url: String,
-    tokens: String,
+    file: String,
+    /// Of ada, who may do everything.
+    pub(crate) operator: Token,
+    /// Of vera, who may look.
+    pub(crate) viewer: Token,
+    /// Of eve, whose token has ended.
+    pub(crate) expired: Token,
 }
 
-/// Tokens in clear, by what they allow; long enough to be taken.
-pub(crate) const OPERATOR: &str = "operator-token-of-the-browser-tests";
-pub(crate) const VIEWER: &str = "viewer-token-of-the-browser-tests";
-pub(crate) const EXPIRED: &str = "expired-token-of-the-browser-tests";
+/// A token, and its line in the file.
+pub(crate) struct Token {
+    pub(crate) token: String,
+    line: String,
+}
+
+impl Token {
+    fn make(name: &str, may: &str) -> Self {
+        let said =
+            run(tenure().args(["dashboard", "token", "--name", name, "--allow", may, "--json"])).ok().json();
+        let text = |key: &str| said[key].as_str().unwrap_or_else(|| panic!("no {key}: {said}")).to_owned();
+        Self { token: text("token"), line: text("line") }
+    }
+}
 
 impl Dashboard {
     /// One with three tokens: ada may do everything, vera may look, eve's token has ended.
     pub(crate) fn start(store: &Store, name: &str) -> Self {
-        let tokens = store.path(&format!("{name}.tokens"));
-        let lines = [
-            line("ada", "operate,payloads", OPERATOR, ""),
-            line("vera", "view", VIEWER, ""),
-            line("eve", "operate", EXPIRED, " until=2020-01-01T00:00:00Z"),
-        ];
-        write_private(&tokens, &lines.join("\n"));
+        let file = store.path(&format!("{name}.tokens"));
+        let operator = Token::make("ada", "operate,payloads");
+        let viewer = Token::make("vera", "view");
+        let mut expired = Token::make("eve", "operate");
+        expired.line.push_str(" until=2020-01-01T00:00:00Z");
+        write_private(&file, &[&operator, &viewer, &expired].map(|token| token.line.as_str()).join("\n"));
         let log = store.path(&format!("{name}.log"));
-        let file = File::create(&log).expect("a log");
-        let mut command = store.command(&["dashboard", "--listen", "127.0.0.1:0", "--tokens", &tokens]);
-        let mut child = command.stdout(Stdio::null()).stderr(file).spawn().expect("a process");
+        let output = File::create(&log).expect("a log");
+        let mut command = store.command(&["dashboard", "--listen", "127.0.0.1:0", "--tokens", &file]);
+        let mut child = command.stdout(Stdio::null()).stderr(output).spawn().expect("a process");
         let url = wait_for("the address of a dashboard", || {
             if let Some(status) = child.try_wait().expect("a status") {
-                panic!("the dashboard has ended ({status}): {}", fs::read_to_string(&log).unwrap_or_default());
+                panic!(
+                    "the dashboard has ended ({status}): {}",
+                    fs::read_to_string(&log).unwrap_or_default()
+                );
             }
             let said = fs::read_to_string(&log).unwrap_or_default();
             let at = said.split("dashboard at ").nth(1)?;
             // The line is whole only with its end.
             at.contains('\n').then(|| at.split_whitespace().next().unwrap_or_default().to_owned())
         });
-        Self { child, log, url, tokens }
+        Self { child, log, url, file, operator, viewer, expired }
     }
 
     /// The address of a page.
@@ -55,7 +73,7 @@ impl Dashboard {
 
     /// Takes every token but the viewer's away.
     pub(crate) fn revoke(&self) {
-        write_private(&self.tokens, &line("vera", "view", VIEWER, ""));
+        write_private(&self.file, &self.viewer.line);
     }
 }
 
@@ -67,12 +85,6 @@ impl Drop for Dashboard {
             eprintln!("{}:\n{}", self.log, fs::read_to_string(&self.log).unwrap_or_default());
         }
     }
-}
-
-fn line(name: &str, may: &str, token: &str, until: &str) -> String {
-    use sha2::Digest as _;
-    let hash: String = sha2::Sha256::digest(token.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{name} {may} sha256:{hash}{until}")
 }
 
 fn write_private(path: &str, text: &str) {
