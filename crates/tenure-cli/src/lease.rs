@@ -134,7 +134,8 @@ async fn release(
                  lease is free when it has stopped"
             ),
             Revoke::Forced { term, node } => format!(
-                "free now; {node} (term {term}) may still act until it notices, so only fenced writes are safe"
+                "free now; {node} (term {term}) may still act until it notices, so only fenced writes are safe. A lease that \
+                 another place grants (--lease) stays taken there until {node} has stopped"
             ),
             Revoke::NotHeld => format!("nobody holds {name}"),
         });

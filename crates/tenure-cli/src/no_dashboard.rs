@@ -29,11 +29,7 @@ impl Front {
         Err(missing())
     }
 
-    pub(crate) fn url(&self) -> String {
-        match *self {}
-    }
-
-    pub(crate) fn announce(&self, _: &Global) {
+    pub(crate) fn announce(&self, _: bool) {
         match *self {}
     }
 

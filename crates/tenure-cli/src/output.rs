@@ -138,7 +138,18 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     let text = error.render();
     let text = if colour(&io::stderr()) { text.ansi().to_string() } else { text.to_string() };
     let _ = write!(io::stderr().lock(), "{}", without_passwords(&text));
+    if wants_json(std::env::args_os()) {
+        let plain = error.render().to_string();
+        let told = plain.split("\n\nUsage:").next().unwrap_or(&plain).trim();
+        let told = told.strip_prefix("error: ").unwrap_or(told);
+        event(&serde_json::json!({ "error": without_passwords(told), "exit_code": 2 }));
+    }
     ExitCode::from(2)
+}
+
+/// Whether a command line that could not be read asks for JSON; what stands behind `--` is somebody else's.
+fn wants_json(arguments: impl Iterator<Item = std::ffi::OsString>) -> bool {
+    arguments.take_while(|argument| argument != "--").any(|argument| argument == "--json")
 }
 
 /// A table of text, its columns as wide as their widest cell.

@@ -81,11 +81,13 @@ pub enum Rule {
     StopOutOfOffice,
     /// A holding that was granted elsewhere is recorded only if it is later than the recorded one; off: whichever comes last.
     OriginRises,
+    /// A holding is recorded over one whose number says nothing of its own only when that one has ended; off: at once.
+    PlacesTakeTurns,
 }
 
 impl Rule {
     /// Every rule there is.
-    pub const ALL: [Self; 37] = [
+    pub const ALL: [Self; 38] = [
         Self::TrustFromStart,
         Self::Fence,
         Self::StoreClock,
@@ -123,6 +125,7 @@ impl Rule {
         Self::StopBeforeStart,
         Self::StopOutOfOffice,
         Self::OriginRises,
+        Self::PlacesTakeTurns,
     ];
 }
 

@@ -122,8 +122,14 @@ pub enum Recorded {
         /// Whose it is, or was.
         by: NodeName,
     },
-    /// The name is held as a lease of this store itself; nothing was written.
-    NameTaken,
+    /// The name is held already, as a lease of this store itself, or granted by another place or by a count that cannot be
+    /// compared: until that holding has ended nothing is written.
+    NameTaken {
+        /// Who holds it.
+        by: NodeName,
+        /// Who granted it: the `backend` of its row; `None` if that is the recording store itself.
+        place: Option<String>,
+    },
 }
 
 /// What the registry knows of a recorded holding.

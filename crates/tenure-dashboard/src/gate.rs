@@ -40,7 +40,14 @@ const BODY_WITHIN: Duration = Duration::from_secs(10);
 pub(crate) async fn pass(desk: Arc<Desk>, request: Request) -> Response {
     let id = request_id();
     let is_head = request.method() == Method::HEAD;
-    let mut response = answer(&desk, &id, request).await;
+    // What panics answers without details, and the process lives.
+    let mut response = match AssertUnwindSafe(answer(&desk, &id, request)).catch_unwind().await {
+        Ok(response) => response,
+        Err(_) => {
+            tracing::error!(request = id, "a request to the dashboard panicked");
+            bare(&Problem::Broken)
+        }
+    };
     headers::set(response.headers_mut(), &id);
     if is_head {
         *response.body_mut() = Body::empty();
@@ -291,13 +298,12 @@ async fn read(body: Body) -> Result<Bytes, Problem> {
     }
 }
 
-/// Calls the handler. One that panics answers with a page without details, and the process lives.
+/// Calls the handler. One that panics answers with a page without details.
 async fn handle(route: &'static Route, asked: Asked) -> Answer {
     let (id, path) = (asked.id.clone(), route.path);
     if route.verb == Verb::Get && asked.desk.off(Rule::GetChangesNothing) {
         let _ = asked.desk.note("someone", "looked", path, "").await;
     }
-    // The call itself may panic too, before there is a future.
     let call = AssertUnwindSafe(async { route.handler.call(asked).await });
     call.catch_unwind().await.unwrap_or_else(|_| {
         tracing::error!(request = id, path, "a handler of the dashboard panicked");

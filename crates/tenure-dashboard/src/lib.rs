@@ -22,16 +22,20 @@ mod headers;
 mod hosts;
 mod jobs;
 mod limits;
+mod live;
 #[doc(hidden)]
 pub mod mutation;
 mod pages;
 mod params;
 mod problem;
+mod rates;
 mod redact;
 mod routes;
 mod sampler;
+mod series;
 mod serve;
 mod shown;
+mod view;
 
 pub use auth::{
     Action, Auth, Authenticator, KEY_MIN_BYTES, Operator, Permission, Permissions, Refused, SigningKey,

@@ -13,7 +13,7 @@ const PORT: u16 = 9092;
 const BROKERS_MAX: usize = 64;
 /// What a URL looks like.
 const SHAPE: &str = "kafka://user:password@broker1:9092,broker2:9092/topic, with special characters of the password \
-                     percent-encoded (`@` as %40, `/` as %2F, `?` as %3F, `#` as %23)";
+                     percent-encoded (an at sign as %40, `/` as %2F, `?` as %3F, `#` as %23)";
 
 /// A URL, taken apart.
 #[derive(Debug)]

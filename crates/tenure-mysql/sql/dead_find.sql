@@ -1,13 +1,12 @@
--- Dead messages that fit, in order.
--- $1 after which number, $2 number, $3 topic, $4 source, $5 type, each or null for any; $6 how many
-SELECT d.id
-FROM {outbox_dead} AS d FORCE INDEX (discarded)
-STRAIGHT_JOIN {outbox} AS o ON o.id = d.id
-WHERE d.discarded_at IS NULL
-  AND d.id > $1
-  AND ($2 IS NULL OR d.id = $2)
-  AND ($3 IS NULL OR o.topic = $3)
-  AND ($4 IS NULL OR o.source = $4)
-  AND ($5 IS NULL OR o.type = $5)
-ORDER BY d.id
-LIMIT $6
+-- Dead messages in order, and of each whether it is among those that are meant.
+-- $1 after which number, $2 one number or null for any, $3 how many are looked at, $4 to $8 the filter
+SELECT q.id, CASE WHEN o.id IS NOT NULL AND {outbox_fits_fragment} THEN 1 ELSE 0 END AS fits
+FROM (
+    SELECT d.id
+    FROM {outbox_dead} AS d FORCE INDEX (discarded)
+    WHERE d.discarded_at IS NULL AND d.id > $1 AND ($2 IS NULL OR d.id = $2)
+    ORDER BY d.id
+    LIMIT $3
+) AS q
+LEFT JOIN {outbox} AS o ON o.id = q.id
+ORDER BY q.id

@@ -1,14 +1,20 @@
--- Dead messages, or discarded ones.
--- $1 before which number, $2 number, $3 topic, $4 source, $5 type, each or null for any; $6 discarded ones; $7 how many
-SELECT {outbox_summary_columns}
-FROM {outbox_dead} AS d FORCE INDEX (PRIMARY)
-STRAIGHT_JOIN {outbox} AS o ON o.id = d.id
-LEFT JOIN {outbox_pending} AS p ON p.id = d.id
-WHERE d.id < $1
-  AND ($2 IS NULL OR o.id = $2)
-  AND ($3 IS NULL OR o.topic = $3)
-  AND ($4 IS NULL OR o.source = $4)
-  AND ($5 IS NULL OR o.type = $5)
-  AND (d.discarded_at IS NOT NULL) = $6
-ORDER BY d.id DESC
-LIMIT $7
+-- The same of dead messages that nobody has decided about.
+-- $1 before which number, $2 after which, $3 how many are looked at, $4 to $8 the filter, $9 how many are found
+SELECT {listed_columns}
+FROM (
+    SELECT {walked_columns}
+    FROM (
+        SELECT q.id, TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', o.created_at) AS created_us,
+               CASE WHEN o.id IS NOT NULL AND {outbox_fits_fragment} THEN 1 ELSE 0 END AS fits
+        FROM (
+            SELECT d.id
+            FROM {outbox_dead} AS d FORCE INDEX (discarded)
+            WHERE d.discarded_at IS NULL AND d.id < $1 AND d.id > $2
+            ORDER BY d.id DESC
+            LIMIT $3
+        ) AS q
+        LEFT JOIN {outbox} AS o ON o.id = q.id
+    ) AS w
+) AS f
+WHERE (f.fits = 1 AND f.found <= $9) OR f.next_id IS NULL
+ORDER BY f.id DESC

@@ -1,37 +1,33 @@
--- What is in the queue, and what is to be put into it.
--- $1 before which number, $2 number, $3 topic, $4 source, $5 type, each or null for any; $6 is not used; $7 how many
-SELECT {outbox_summary_columns}
+-- The same of what is in the queue, and of what is to be put into it. What another hand gave another number there than 1 is seen
+-- once a relay has put it into the queue.
+-- $1 before which number, $2 after which, $3 how many are looked at, $4 to $8 the filter, $9 how many are found
+SELECT {listed_columns}
 FROM (
-    (
-        SELECT o.id
-        FROM {outbox_pending} AS q FORCE INDEX (PRIMARY)
-        STRAIGHT_JOIN {outbox} AS o ON o.id = q.id
-        WHERE q.id < $1
-          AND q.queued = 1
-          AND ($2 IS NULL OR o.id = $2)
-          AND ($3 IS NULL OR o.topic = $3)
-          AND ($4 IS NULL OR o.source = $4)
-          AND ($5 IS NULL OR o.type = $5)
-        ORDER BY q.id DESC
-        LIMIT $7
-    )
-    UNION
-    (
-        SELECT o.id
-        FROM {outbox} AS o FORCE INDEX (fresh)
-        WHERE o.fresh IS NOT NULL
-          AND o.id < $1
-          AND ($2 IS NULL OR o.id = $2)
-          AND ($3 IS NULL OR o.topic = $3)
-          AND ($4 IS NULL OR o.source = $4)
-          AND ($5 IS NULL OR o.type = $5)
-        ORDER BY o.fresh DESC, o.id DESC
-        LIMIT $7
-    )
-    ORDER BY 1 DESC
-    LIMIT $7
+    SELECT {walked_columns}
+    FROM (
+        SELECT q.id, TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', o.created_at) AS created_us,
+               CASE WHEN o.id IS NOT NULL AND {outbox_fits_fragment} THEN 1 ELSE 0 END AS fits
+        FROM (
+            (
+                SELECT p.id
+                FROM {outbox_pending} AS p FORCE INDEX (PRIMARY)
+                WHERE p.id < $1 AND p.id > $2 AND p.queued = 1
+                ORDER BY p.id DESC
+                LIMIT $3
+            )
+            UNION
+            (
+                SELECT n.id
+                FROM {outbox} AS n FORCE INDEX (fresh)
+                WHERE n.fresh = 1 AND n.id < $1 AND n.id > $2
+                ORDER BY n.id DESC
+                LIMIT $3
+            )
+            ORDER BY 1 DESC
+            LIMIT $3
+        ) AS q
+        LEFT JOIN {outbox} AS o ON o.id = q.id
+    ) AS w
 ) AS f
-STRAIGHT_JOIN {outbox} AS o ON o.id = f.id
-LEFT JOIN {outbox_pending} AS p ON p.id = o.id
-LEFT JOIN {outbox_dead} AS d ON d.id = o.id
-ORDER BY o.id DESC
+WHERE (f.fits = 1 AND f.found <= $9) OR f.next_id IS NULL
+ORDER BY f.id DESC

@@ -1,4 +1,4 @@
--- A message for people to see.
+-- What outbox_summaries makes a message for people to see of.
 o.id, o.message_id, CASE WHEN p.id IS NOT NULL THEN p.queued WHEN o.fresh IS NOT NULL THEN 1 ELSE 0 END AS queued,
 o.source, o.source_seq, o.source_index, o.topic, o.type,
 TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', o.created_at) AS created_us,
@@ -6,7 +6,7 @@ coalesce(p.due_us, {outbox_due_fragment}) AS due_us,
 coalesce(
     p.attempts, d.attempts, (SELECT max(a.number) FROM {outbox_attempts} AS a WHERE a.message = o.id), 0
 ) AS attempts,
-d.id IS NOT NULL AS dead, d.halts, d.reason,
+d.halts, d.reason,
 TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', d.died_at) AS died_us,
 TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', d.discarded_at) AS discarded_us,
 (
@@ -16,4 +16,4 @@ TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', d.discarded_at) AS discarded_u
 (
     SELECT a.error FROM {outbox_attempts} AS a
     WHERE a.message = o.id AND a.error IS NOT NULL ORDER BY a.number DESC LIMIT 1
-) AS last_error
+) AS error

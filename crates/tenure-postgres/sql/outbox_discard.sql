@@ -1,10 +1,11 @@
 -- Decides that dead messages are not sent, each with its line of audit; a source that stood still goes on.
--- $1 topic, $2 source, $3 type, $4 id, each or null for any; $5 how many, $6 who
+-- $1 topic, $2 source, $3 type, $4 id, each or null for any; $5 how many, $6 who, $7 from when on
+-- or null, $8 until before when or null, $9 cause
 WITH chosen AS MATERIALIZED (
     SELECT d.id, d.reason, o.message_id, o.topic, o.type
     FROM {outbox_dead} AS d
     JOIN {outbox} AS o ON o.id = d.id
-    WHERE d.discarded_at IS NULL AND {dead_filter}
+    WHERE d.discarded_at IS NULL{cause} AND {dead_filter}
     ORDER BY d.id
     LIMIT $5
     FOR UPDATE OF d

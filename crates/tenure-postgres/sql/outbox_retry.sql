@@ -1,11 +1,12 @@
 -- Makes dead messages pending again, each with its line of audit. Of two operators, the second waits for the first and
 -- finds nothing left.
--- $1 topic, $2 source, $3 type, $4 id, each or null for any; $5 how many, $6 who
+-- $1 topic, $2 source, $3 type, $4 id, each or null for any; $5 how many, $6 who, $7 from when on
+-- or null, $8 until before when or null, $9 cause
 WITH chosen AS MATERIALIZED (
     SELECT d.id, d.attempts, d.reason, o.message_id, o.source, o.source_seq, o.source_index, o.topic, o.type
     FROM {outbox_dead} AS d
     JOIN {outbox} AS o ON o.id = d.id
-    WHERE d.discarded_at IS NULL AND {dead_filter}
+    WHERE d.discarded_at IS NULL{cause} AND {dead_filter}
     ORDER BY d.id
     LIMIT $5
     FOR UPDATE OF d

@@ -8,17 +8,17 @@ use tenure_core::time::StoreTime;
 
 use crate::driver::Turn;
 use crate::lease::{Audit, Locked};
-use crate::not_built;
+use crate::prefix::names_between;
 use crate::store::SqlStore;
 
 #[async_trait]
 impl LeaseAdmin for SqlStore {
     async fn list(&self, page: &LeasePageOf) -> Result<(Vec<LeaseRecord>, StoreTime), StoreError> {
-        let (shared, limit) = (&self.shared, page.limit);
-        if page.after.is_some() || page.prefix.is_some() {
-            return Err(not_built(shared.label()));
-        }
-        let rows = shared.rows(Turn::Work, &shared.statements.lease_list, [limit.into()]).await?;
+        let shared = &self.shared;
+        let after = page.after.as_ref().map(LeaseName::as_str);
+        let mut params = names_between(page.prefix.as_deref().unwrap_or_default(), after);
+        params.push(page.limit.into());
+        let rows = shared.rows(Turn::Work, &shared.statements.lease_list, params).await?;
         let mut leases = Vec::with_capacity(rows.len());
         let mut last = None;
         for row in &rows {
@@ -36,11 +36,15 @@ impl LeaseAdmin for SqlStore {
         limit: u32,
     ) -> Result<Vec<Change>, StoreError> {
         let shared = &self.shared;
-        if before.is_some() {
-            return Err(not_built(shared.label()));
-        }
-        let params = vec![name.map(LeaseName::as_str).into(), limit.into()];
-        let rows = shared.rows(Turn::Work, &shared.statements.history_list, params).await?;
+        let mut params = vec![before.map_or(i64::MAX, |before| before.0).into(), limit.into()];
+        let statement = match name {
+            None => &shared.statements.history_list,
+            Some(name) => {
+                params.push(name.as_str().into());
+                &shared.statements.history_of
+            }
+        };
+        let rows = shared.rows(Turn::Work, statement, params).await?;
         rows.iter().map(|row| shared.reader().change(row)).collect()
     }
 

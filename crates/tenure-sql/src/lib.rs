@@ -49,6 +49,8 @@ mod lease;
 pub mod limits;
 #[cfg(feature = "store")]
 mod outbox;
+#[cfg(feature = "store")]
+mod prefix;
 mod reader;
 #[cfg(feature = "store")]
 mod registry;
@@ -79,7 +81,7 @@ pub use fault::{Fault, FaultKind};
 pub use fence::Fencing;
 #[cfg(feature = "store")]
 pub use outbox::{Inbox, Outbox};
-pub use reader::{Before, Columns, Reader, counted, recorded};
+pub use reader::{Before, Columns, Found, Reader, counted, recorded};
 pub use row::{Cell, Row};
 #[cfg(feature = "store")]
 pub use schema::{Migration, script};

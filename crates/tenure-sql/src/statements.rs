@@ -57,8 +57,8 @@ declare! { $
     now_fragment lease_columns
     lease_read lease_lock lease_write lease_renew lease_list lease_touch lease_forgotten
     fence_lock fence_hold fence_write
-    history_add history_list history_last_term
-    audit_add
+    history_add history_list history_of history_last_term
+    audit_add audit_list
     schema_read schema_write tables_there
     // The cluster.
     member_columns daemon_columns
@@ -77,9 +77,11 @@ declare! { $
     outbox_unordered outbox_unordered_narrow outbox_unordered_next outbox_rows outbox_load
     outbox_lock outbox_finish outbox_again outbox_halt outbox_revive outbox_release outbox_delete
     attempts_add attempts_list attempts_delete
-    dead_add dead_find dead_count dead_read dead_discard dead_delete
-    outbox_summary_columns outbox_number outbox_list outbox_list_pending outbox_list_dead outbox_content
-    stats_total stats_pending stats_dead sweep_look
+    dead_add dead_find dead_find_cause dead_read dead_discard dead_delete dead_cause_next dead_cause dead_causes
+    outbox_fits_fragment walked_columns listed_columns
+    outbox_list outbox_list_pending outbox_list_dead outbox_list_discarded outbox_list_cause outbox_row_before
+    outbox_summary_columns outbox_summaries outbox_number outbox_content
+    stats_total stats_pending stats_dead outbox_pulse sweep_look
     inbox_accept inbox_refuse inbox_read inbox_old inbox_delete
     // Events, snapshots, checkpoints.
     savepoint savepoint_back savepoint_release must_have_met
@@ -87,9 +89,12 @@ declare! { $
     slot_own slot_floor slot_add slots_settled slots_unsettled slots_seen slots_there slots_over slots_delete
     event_columns events_top events_all events_forward events_backward
     events_add events_placed events_standing events_known mark_add
+    streams_list events_story
     snapshot_load snapshot_save
     checkpoint_read checkpoint_lock checkpoint_first checkpoint_move checkpoint_rewind checkpoint_list
     parked_clear parked_add parked_forget parked_list
+    // What the runners of all processes say of themselves.
+    runners_keep runners_write runners_list runners_forget
 }
 
 /// What other texts may use: `{name}`, and what stands for it.

@@ -1,10 +1,8 @@
--- Dead messages that fit, by number from ?1 to ?2.
+-- Dead messages that fit, by number from ?1 to ?2; ?9 is a cause.
 select d.id
 from {outbox_dead} as d cross join {outbox} as o on o.id = d.id
-where d.discarded_at is null
+where d.discarded_at is null{cause}
   and d.id between ?1 and ?2
-  and (?3 is null or o.topic = ?3)
-  and (?4 is null or o.source = ?4)
-  and (?5 is null or o.type = ?5)
+  and {fits}
 order by d.id
-limit ?6
+limit ?8

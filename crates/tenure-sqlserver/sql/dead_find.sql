@@ -1,12 +1,11 @@
--- Dead messages that fit, in order.
--- 1 after which number, 2 number, 3 topic, 4 source, 5 type, each or null for any; 6 how many
-SELECT TOP (@P6) d.id
-FROM {outbox_dead} AS d
-JOIN {outbox} AS o ON o.id = d.id
-WHERE d.discarded_at IS NULL
-  AND d.id > @P1
-  AND (@P2 IS NULL OR d.id = @P2)
-  AND (@P3 IS NULL OR (o.topic = @P3 AND DATALENGTH(o.topic) = DATALENGTH(@P3)))
-  AND (@P4 IS NULL OR (o.source = @P4 AND DATALENGTH(o.source) = DATALENGTH(@P4)))
-  AND (@P5 IS NULL OR (o.type = @P5 AND DATALENGTH(o.type) = DATALENGTH(@P5)))
-ORDER BY d.id
+-- Dead messages in order, and of each whether it is among those that are meant.
+-- 1 after which number, 2 one number or null for any, 3 how many are looked at, 4 to 8 the filter
+SELECT q.id, CASE WHEN o.id IS NOT NULL AND {outbox_fits_fragment} THEN 1 ELSE 0 END AS fits
+FROM (
+    SELECT TOP (@P3) d.id
+    FROM {outbox_dead} AS d WITH (INDEX (discarded))
+    WHERE d.discarded_at IS NULL AND d.id > @P1 AND (@P2 IS NULL OR d.id = @P2)
+    ORDER BY d.id
+) AS q
+LEFT LOOP JOIN {outbox} AS o ON o.id = q.id
+ORDER BY q.id

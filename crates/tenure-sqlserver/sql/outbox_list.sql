@@ -1,13 +1,25 @@
--- Messages of every state, or only dispatched ones.
--- 1 before which number, 2 number, 3 topic, 4 source, 5 type, each or null for any; 6 only dispatched ones; 7 how many
-SELECT TOP (@P7) {outbox_summary_columns}
-FROM {outbox} AS o
-LEFT JOIN {outbox_pending} AS p ON p.id = o.id
-LEFT JOIN {outbox_dead} AS d ON d.id = o.id
-WHERE o.id < @P1
-  AND (@P2 IS NULL OR o.id = @P2)
-  AND (@P3 IS NULL OR (o.topic = @P3 AND DATALENGTH(o.topic) = DATALENGTH(@P3)))
-  AND (@P4 IS NULL OR (o.source = @P4 AND DATALENGTH(o.source) = DATALENGTH(@P4)))
-  AND (@P5 IS NULL OR (o.type = @P5 AND DATALENGTH(o.type) = DATALENGTH(@P5)))
-  AND (@P6 = 0 OR (p.id IS NULL AND o.fresh IS NULL AND d.id IS NULL))
-ORDER BY o.id DESC
+-- The numbers of messages of every state, or only of dispatched ones; and the last row that was looked at, by which the search goes
+-- on. All by one look at the table: between two of them rows come and go, and pages would have gaps.
+-- 1 before which number, 2 after which, 3 how many are looked at, 4 to 8 the filter, 9 how many are found, 10 only
+-- dispatched ones
+SELECT {listed_columns}
+FROM (
+    SELECT {walked_columns}
+    FROM (
+        SELECT TOP (@P3) o.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
+               CASE
+                   WHEN {outbox_fits_fragment}
+                    AND (@P10 = 0 OR (
+                        o.fresh IS NULL
+                        AND NOT EXISTS (SELECT 1 FROM {outbox_pending} AS p WHERE p.id = o.id)
+                        AND NOT EXISTS (SELECT 1 FROM {outbox_dead} AS d WHERE d.id = o.id)
+                    ))
+                   THEN 1 ELSE 0
+               END AS fits
+        FROM {outbox} AS o
+        WHERE o.id < @P1 AND o.id > @P2
+        ORDER BY o.id DESC
+    ) AS w
+) AS f
+WHERE (f.fits = 1 AND f.found <= @P9) OR f.next_id IS NULL
+ORDER BY f.id DESC

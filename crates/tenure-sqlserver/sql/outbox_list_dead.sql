@@ -1,13 +1,19 @@
--- Dead messages, or discarded ones.
--- 1 before which number, 2 number, 3 topic, 4 source, 5 type, each or null for any; 6 discarded ones; 7 how many
-SELECT TOP (@P7) {outbox_summary_columns}
-FROM {outbox_dead} AS d
-JOIN {outbox} AS o ON o.id = d.id
-LEFT JOIN {outbox_pending} AS p ON p.id = d.id
-WHERE d.id < @P1
-  AND (@P2 IS NULL OR o.id = @P2)
-  AND (@P3 IS NULL OR (o.topic = @P3 AND DATALENGTH(o.topic) = DATALENGTH(@P3)))
-  AND (@P4 IS NULL OR (o.source = @P4 AND DATALENGTH(o.source) = DATALENGTH(@P4)))
-  AND (@P5 IS NULL OR (o.type = @P5 AND DATALENGTH(o.type) = DATALENGTH(@P5)))
-  AND CASE WHEN d.discarded_at IS NULL THEN 0 ELSE 1 END = @P6
-ORDER BY d.id DESC
+-- The same of dead messages that nobody has decided about.
+-- 1 before which number, 2 after which, 3 how many are looked at, 4 to 8 the filter, 9 how many are found
+SELECT {listed_columns}
+FROM (
+    SELECT {walked_columns}
+    FROM (
+        SELECT q.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
+               CASE WHEN o.id IS NOT NULL AND {outbox_fits_fragment} THEN 1 ELSE 0 END AS fits
+        FROM (
+            SELECT TOP (@P3) d.id
+            FROM {outbox_dead} AS d WITH (INDEX (discarded))
+            WHERE d.discarded_at IS NULL AND d.id < @P1 AND d.id > @P2
+            ORDER BY d.id DESC
+        ) AS q
+        LEFT LOOP JOIN {outbox} AS o ON o.id = q.id
+    ) AS w
+) AS f
+WHERE (f.fits = 1 AND f.found <= @P9) OR f.next_id IS NULL
+ORDER BY f.id DESC

@@ -1,35 +1,35 @@
--- What is in the queue, and what is to be put into it.
--- 1 before which number, 2 number, 3 topic, 4 source, 5 type, each or null for any; 6 is not used; 7 how many
-SELECT TOP (@P7) {outbox_summary_columns}
+-- The same of what is in the queue, and of what is to be put into it. What another hand gave another number there than 1 is seen
+-- once a relay has put it into the queue.
+-- 1 before which number, 2 after which, 3 how many are looked at, 4 to 8 the filter, 9 how many are found
+SELECT {listed_columns}
 FROM (
-    SELECT waiting.id
+    SELECT {walked_columns}
     FROM (
-        SELECT TOP (@P7) o.id
-        FROM {outbox_pending} AS q
-        INNER JOIN {outbox} AS o ON o.id = q.id
-        WHERE q.id < @P1
-          AND q.queued = 1
-          AND (@P2 IS NULL OR o.id = @P2)
-          AND (@P3 IS NULL OR (o.topic = @P3 AND DATALENGTH(o.topic) = DATALENGTH(@P3)))
-          AND (@P4 IS NULL OR (o.source = @P4 AND DATALENGTH(o.source) = DATALENGTH(@P4)))
-          AND (@P5 IS NULL OR (o.type = @P5 AND DATALENGTH(o.type) = DATALENGTH(@P5)))
-        ORDER BY q.id DESC
-    ) AS waiting
-    UNION
-    SELECT fresh.id
-    FROM (
-        SELECT TOP (@P7) o.id
-        FROM {outbox} AS o WITH (INDEX (fresh))
-        WHERE o.fresh IS NOT NULL
-          AND o.id < @P1
-          AND (@P2 IS NULL OR o.id = @P2)
-          AND (@P3 IS NULL OR (o.topic = @P3 AND DATALENGTH(o.topic) = DATALENGTH(@P3)))
-          AND (@P4 IS NULL OR (o.source = @P4 AND DATALENGTH(o.source) = DATALENGTH(@P4)))
-          AND (@P5 IS NULL OR (o.type = @P5 AND DATALENGTH(o.type) = DATALENGTH(@P5)))
-        ORDER BY o.fresh DESC, o.id DESC
-    ) AS fresh
+        SELECT q.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
+               CASE WHEN o.id IS NOT NULL AND {outbox_fits_fragment} THEN 1 ELSE 0 END AS fits
+        FROM (
+            SELECT TOP (@P3) either.id
+            FROM (
+                SELECT waiting.id
+                FROM (
+                    SELECT TOP (@P3) p.id
+                    FROM {outbox_pending} AS p
+                    WHERE p.id < @P1 AND p.id > @P2 AND p.queued = 1
+                    ORDER BY p.id DESC
+                ) AS waiting
+                UNION
+                SELECT added.id
+                FROM (
+                    SELECT TOP (@P3) n.id
+                    FROM {outbox} AS n WITH (INDEX (fresh))
+                    WHERE n.fresh IS NOT NULL AND n.fresh = 1 AND n.id < @P1 AND n.id > @P2
+                    ORDER BY n.id DESC
+                ) AS added
+            ) AS either
+            ORDER BY either.id DESC
+        ) AS q
+        LEFT LOOP JOIN {outbox} AS o ON o.id = q.id
+    ) AS w
 ) AS f
-JOIN {outbox} AS o ON o.id = f.id
-LEFT JOIN {outbox_pending} AS p ON p.id = o.id
-LEFT JOIN {outbox_dead} AS d ON d.id = o.id
-ORDER BY o.id DESC
+WHERE (f.fits = 1 AND f.found <= @P9) OR f.next_id IS NULL
+ORDER BY f.id DESC

@@ -25,6 +25,31 @@ ORDER BY number
 -- audit_add
 INSERT INTO [tenure_audit] (at, actor, action, subject, detail) VALUES (@now, @P1, @P2, @P3, @P4)
 
+-- audit_list
+SELECT a.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.at) AS at_us, a.actor, a.action, a.subject, a.detail,
+       f.fits, f.looked, f.found
+FROM (
+    SELECT w.id, w.created_us, w.fits, COUNT_BIG(*) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS looked, SUM(w.fits) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS found, LEAD(w.id) OVER (ORDER BY w.id DESC) AS next_id
+    FROM (
+        SELECT TOP (@P2) l.id, 0 AS created_us,
+               CASE
+                   WHEN (
+                       @P3 IS NULL OR (l.actor = @P3 AND DATALENGTH(l.actor) = DATALENGTH(@P3))
+                       OR SUBSTRING(l.actor, 1, DATALENGTH(@P3) / 2 + 2) = @P3 + N' ('
+                   )
+                    AND (@P4 IS NULL OR (l.action = @P4 AND DATALENGTH(l.action) = DATALENGTH(@P4)))
+                    AND (@P5 IS NULL OR (l.subject = @P5 AND DATALENGTH(l.subject) = DATALENGTH(@P5)))
+                   THEN 1 ELSE 0
+               END AS fits
+        FROM [tenure_audit] AS l
+        WHERE l.id < @P1
+        ORDER BY l.id DESC
+    ) AS w
+) AS f
+INNER LOOP JOIN [tenure_audit] AS a ON a.id = f.id
+WHERE (f.fits = 1 AND f.found <= @P6) OR f.next_id IS NULL
+ORDER BY a.id DESC
+
 -- begin
 BEGIN TRANSACTION
 
@@ -37,9 +62,14 @@ END;
 INSERT INTO [tenure_checkpoints] (name, position, moved_at) VALUES (@B1, @P2, @now)
 
 -- checkpoint_list
-SELECT c.name, c.position, DATEDIFF_BIG(MICROSECOND, '1970-01-01', c.moved_at) AS moved_us,
-       (SELECT COUNT_BIG(*) FROM [tenure_parked] AS p WHERE p.subscription = c.name) AS parked
+SELECT TOP (@P2) c.name, c.position, DATEDIFF_BIG(MICROSECOND, '1970-01-01', c.moved_at) AS moved_us,
+       (
+           SELECT COUNT_BIG(*) FROM (
+               SELECT TOP (@P3 + 1) 1 AS one FROM [tenure_parked] AS p WHERE p.subscription = c.name
+           ) AS counted
+       ) AS parked
 FROM [tenure_checkpoints] AS c
+WHERE c.name > @B1
 ORDER BY c.name
 
 -- checkpoint_lock
@@ -197,21 +227,62 @@ FROM OPENJSON(@P1) WITH (
 WHERE NOT EXISTS (SELECT 1 FROM [tenure_assignments] AS t WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE t.daemon = r.daemon)
 
 -- dead_add
-INSERT INTO [tenure_outbox_dead] (id, outcome, reason, attempts, halts)
-SELECT r.id, r.outcome, r.reason, r.attempts, r.halts
+INSERT INTO [tenure_outbox_dead] (id, outcome, reason, attempts, halts, cause)
+SELECT r.id, r.outcome, r.reason, r.attempts, r.halts, r.cause
 FROM OPENJSON(@P1) WITH (
-    id bigint '$.v[0]', outcome nvarchar(16) '$.v[1]', reason nvarchar(max) '$.v[2]', attempts int '$.v[3]', halts tinyint '$.v[4]'
+    id bigint '$.v[0]', outcome nvarchar(16) '$.v[1]', reason nvarchar(max) '$.v[2]', attempts int '$.v[3]', halts tinyint '$.v[4]',
+    cause bigint '$.v[5]'
 ) AS r
 
--- dead_count
-SELECT COUNT_BIG(*) AS found
-FROM [tenure_outbox_dead] AS d
-JOIN [tenure_outbox] AS o ON o.id = d.id
-WHERE d.discarded_at IS NULL
-  AND (@P1 IS NULL OR d.id = @P1)
-  AND (@P2 IS NULL OR (o.topic = @P2 AND DATALENGTH(o.topic) = DATALENGTH(@P2)))
-  AND (@P3 IS NULL OR (o.source = @P3 AND DATALENGTH(o.source) = DATALENGTH(@P3)))
-  AND (@P4 IS NULL OR (o.type = @P4 AND DATALENGTH(o.type) = DATALENGTH(@P4)))
+-- dead_cause
+SELECT @P1 AS cause,
+       (
+           SELECT COUNT_BIG(*) FROM (
+               SELECT TOP (@P2) 1 AS one FROM [tenure_outbox_dead] AS d WITH (INDEX (cause))
+               WHERE d.discarded_at IS NULL AND d.cause = @P1
+           ) AS counted
+       ) AS few,
+       (
+           SELECT TOP (1) d.id FROM [tenure_outbox_dead] AS d WITH (INDEX (cause))
+           WHERE d.discarded_at IS NULL AND d.cause = @P1
+           ORDER BY d.id
+       ) AS oldest,
+       (
+           SELECT TOP (1) d.id FROM [tenure_outbox_dead] AS d WITH (INDEX (cause))
+           WHERE d.discarded_at IS NULL AND d.cause = @P1
+           ORDER BY d.id DESC
+       ) AS newest
+
+-- dead_cause_next
+SELECT TOP (1) cause
+FROM [tenure_outbox_dead] WITH (INDEX (cause))
+WHERE discarded_at IS NULL AND cause > @P1
+ORDER BY cause
+
+-- dead_causes
+SELECT f.cause, f.few, f.oldest, f.newest
+FROM (SELECT one.* FROM OPENJSON(@P1) WITH (v0 bigint '$.v[0]', v1 bigint '$.v[1]') AS branch
+CROSS APPLY (
+SELECT branch.v0 AS cause,
+       (
+           SELECT COUNT_BIG(*) FROM (
+               SELECT TOP (branch.v1) 1 AS one FROM [tenure_outbox_dead] AS d WITH (INDEX (cause))
+               WHERE d.discarded_at IS NULL AND d.cause = branch.v0
+           ) AS counted
+       ) AS few,
+       (
+           SELECT TOP (1) d.id FROM [tenure_outbox_dead] AS d WITH (INDEX (cause))
+           WHERE d.discarded_at IS NULL AND d.cause = branch.v0
+           ORDER BY d.id
+       ) AS oldest,
+       (
+           SELECT TOP (1) d.id FROM [tenure_outbox_dead] AS d WITH (INDEX (cause))
+           WHERE d.discarded_at IS NULL AND d.cause = branch.v0
+           ORDER BY d.id DESC
+       ) AS newest
+) AS one) AS f;
+DECLARE @changed1 bigint = ROWCOUNT_BIG();
+SELECT 1 AS tenure_statement, @changed1 AS tenure_changed;
 
 -- dead_delete
 DELETE d FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
@@ -222,20 +293,30 @@ UPDATE d SET discarded_at = @now, halts = 0 FROM OPENJSON(@P1) WITH (id bigint '
 INNER LOOP JOIN [tenure_outbox_dead] AS d WITH (ROWLOCK) ON d.id = asked.id
 
 -- dead_find
-SELECT TOP (@P6) d.id
-FROM [tenure_outbox_dead] AS d
-JOIN [tenure_outbox] AS o ON o.id = d.id
-WHERE d.discarded_at IS NULL
-  AND d.id > @P1
-  AND (@P2 IS NULL OR d.id = @P2)
-  AND (@P3 IS NULL OR (o.topic = @P3 AND DATALENGTH(o.topic) = DATALENGTH(@P3)))
-  AND (@P4 IS NULL OR (o.source = @P4 AND DATALENGTH(o.source) = DATALENGTH(@P4)))
-  AND (@P5 IS NULL OR (o.type = @P5 AND DATALENGTH(o.type) = DATALENGTH(@P5)))
-ORDER BY d.id
+SELECT q.id, CASE WHEN o.id IS NOT NULL AND (@P4 IS NULL OR (o.topic = @P4 AND DATALENGTH(o.topic) = DATALENGTH(@P4))) AND (@P5 IS NULL OR (o.source = @P5 AND DATALENGTH(o.source) = DATALENGTH(@P5))) AND (@P6 IS NULL OR (o.type = @P6 AND DATALENGTH(o.type) = DATALENGTH(@P6))) AND (@P7 IS NULL OR o.created_at >= CAST(@P7 AS datetime2(6))) AND (@P8 IS NULL OR o.created_at < CAST(@P8 AS datetime2(6))) THEN 1 ELSE 0 END AS fits
+FROM (
+    SELECT TOP (@P3) d.id
+    FROM [tenure_outbox_dead] AS d WITH (INDEX (discarded))
+    WHERE d.discarded_at IS NULL AND d.id > @P1 AND (@P2 IS NULL OR d.id = @P2)
+    ORDER BY d.id
+) AS q
+LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = q.id
+ORDER BY q.id
+
+-- dead_find_cause
+SELECT q.id, CASE WHEN o.id IS NOT NULL AND (@P4 IS NULL OR (o.topic = @P4 AND DATALENGTH(o.topic) = DATALENGTH(@P4))) AND (@P5 IS NULL OR (o.source = @P5 AND DATALENGTH(o.source) = DATALENGTH(@P5))) AND (@P6 IS NULL OR (o.type = @P6 AND DATALENGTH(o.type) = DATALENGTH(@P6))) AND (@P7 IS NULL OR o.created_at >= CAST(@P7 AS datetime2(6))) AND (@P8 IS NULL OR o.created_at < CAST(@P8 AS datetime2(6))) THEN 1 ELSE 0 END AS fits
+FROM (
+    SELECT TOP (@P3) d.id
+    FROM [tenure_outbox_dead] AS d WITH (INDEX (cause))
+    WHERE d.discarded_at IS NULL AND d.cause = @P9 AND d.id > @P1 AND (@P2 IS NULL OR d.id = @P2)
+    ORDER BY d.id
+) AS q
+LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = q.id
+ORDER BY q.id
 
 -- dead_read
 SELECT o.id, o.message_id, SUBSTRING(o.topic, 1, 300) AS topic, SUBSTRING(o.type, 1, 300) AS type, d.reason,
-       CASE WHEN d.discarded_at IS NULL THEN 0 ELSE 1 END AS discarded
+       CASE WHEN d.discarded_at IS NULL THEN 0 ELSE 1 END AS discarded, d.cause
 FROM (SELECT DISTINCT id FROM OPENJSON(@P1) WITH (id bigint '$')) AS asked
 INNER LOOP JOIN [tenure_outbox_dead] AS d ON d.id = asked.id
 INNER LOOP JOIN [tenure_outbox] AS o ON o.id = d.id
@@ -404,6 +485,26 @@ FROM [tenure_events] WITH (READCOMMITTEDLOCK, ROWLOCK)
 WHERE stream = @B1 AND version > @P2 AND version <= @P3
 ORDER BY version
 
+-- events_story
+SELECT e.position, e.stream, e.version, e.event_id, e.type, e.schema_version, e.message_id, e.correlation, e.causation, e.headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', e.recorded_at) AS recorded_us, e.payload, e.payload_bytes
+FROM (
+    SELECT sized.position,
+           SUM(CAST(sized.bytes AS bigint)) OVER (
+               ORDER BY sized.position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+           ) AS bytes_before
+    FROM (
+        SELECT TOP (@P3) v.position, v.bytes
+        FROM [tenure_events] AS v WITH (INDEX (correlation))
+        WHERE v.correlation IS NOT NULL
+          AND v.correlation = @P1 AND DATALENGTH(v.correlation) = DATALENGTH(@P1)
+          AND v.position > @P2
+        ORDER BY v.position
+    ) AS sized
+) AS page
+INNER LOOP JOIN [tenure_events] AS e ON e.position = page.position
+WHERE coalesce(page.bytes_before, 0) < @P4
+ORDER BY e.position
+
 -- events_top
 DECLARE @all_top bigint = (
     SELECT coalesce(max(position), 0) FROM [tenure_events] WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK)
@@ -479,7 +580,14 @@ SELECT max(term) AS term FROM [tenure_lease_history] WHERE name = @B1
 SELECT TOP (@P2) id, name, term, cause, node, incarnation, machine, pid,
        DATEDIFF_BIG(MICROSECOND, '1970-01-01', at) AS at_us
 FROM [tenure_lease_history]
-WHERE @B1 IS NULL OR name = @B1
+WHERE id < @P1
+ORDER BY id DESC
+
+-- history_of
+SELECT TOP (@P2) id, name, term, cause, node, incarnation, machine, pid,
+       DATEDIFF_BIG(MICROSECOND, '1970-01-01', at) AS at_us
+FROM [tenure_lease_history] WITH (INDEX (name_id))
+WHERE name = @B3 AND id < @P1
 ORDER BY id DESC
 
 -- inbox_accept
@@ -520,7 +628,9 @@ ORDER BY name
 -- lease_list
 SELECT l.name, l.term, l.node, l.incarnation, l.claim, l.renewals, l.machine, l.pid, l.kind, l.backend, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.acquired_at) AS acquired_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.renewed_at) AS renewed_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.expires_at) AS expires_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.released_at) AS released_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', l.revoked_at) AS revoked_us, l.presence, l.presence_trust_ms, l.origin_epoch, l.origin_term, DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
 FROM (SELECT 1 AS one) AS always
-LEFT JOIN (SELECT TOP (@P1) * FROM [tenure_leases] ORDER BY name) AS l ON 1 = 1
+LEFT JOIN (
+    SELECT TOP (@P4) * FROM [tenure_leases] WHERE name > @B1 AND name >= @B2 AND name < @B3 ORDER BY name
+) AS l ON 1 = 1
 ORDER BY l.name
 
 -- lease_lock
@@ -994,7 +1104,12 @@ SELECT CASE WHEN EXISTS (SELECT 1 FROM [tenure_outbox_pending] WITH (READPAST, R
 SELECT DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
 
 -- outbox_content
-SELECT content_type, headers, payload, payload_bytes FROM [tenure_outbox] WHERE id = @P1
+SELECT o.content_type, o.headers, SUBSTRING(o.payload, 1, @P2) AS payload, SUBSTRING(o.payload_bytes, 1, @P2) AS payload_bytes,
+       coalesce(
+           DATALENGTH(CONVERT(varchar(max), o.payload COLLATE Latin1_General_100_BIN2_UTF8)), DATALENGTH(o.payload_bytes), 0
+       ) AS payload_size
+FROM [tenure_outbox] AS o
+WHERE o.id = @P1
 
 -- outbox_delete
 DELETE o FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
@@ -1080,65 +1195,120 @@ DECLARE @changed1 bigint = ROWCOUNT_BIG();
 SELECT 1 AS tenure_statement, @changed1 AS tenure_changed;
 
 -- outbox_list
-SELECT TOP (@P7) o.id, o.message_id, CASE WHEN p.id IS NOT NULL THEN p.queued WHEN o.fresh IS NOT NULL THEN 1 ELSE 0 END AS queued, o.source, o.source_seq, o.source_index, o.topic, o.type, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, coalesce(p.due_us, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0)) AS due_us, coalesce( p.attempts, d.attempts, (SELECT max(a.number) FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id), 0 ) AS attempts, CASE WHEN d.id IS NULL THEN 0 ELSE 1 END AS dead, d.halts, d.reason, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.died_at) AS died_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.discarded_at) AS discarded_us, ( SELECT TOP (1) DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.at) FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id ORDER BY a.number DESC ) AS tried_us, ( SELECT TOP (1) a.error FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id AND a.error IS NOT NULL ORDER BY a.number DESC ) AS last_error
-FROM [tenure_outbox] AS o
-LEFT JOIN [tenure_outbox_pending] AS p ON p.id = o.id
-LEFT JOIN [tenure_outbox_dead] AS d ON d.id = o.id
-WHERE o.id < @P1
-  AND (@P2 IS NULL OR o.id = @P2)
-  AND (@P3 IS NULL OR (o.topic = @P3 AND DATALENGTH(o.topic) = DATALENGTH(@P3)))
-  AND (@P4 IS NULL OR (o.source = @P4 AND DATALENGTH(o.source) = DATALENGTH(@P4)))
-  AND (@P5 IS NULL OR (o.type = @P5 AND DATALENGTH(o.type) = DATALENGTH(@P5)))
-  AND (@P6 = 0 OR (p.id IS NULL AND o.fresh IS NULL AND d.id IS NULL))
-ORDER BY o.id DESC
+SELECT f.id, f.created_us, f.fits, f.looked, f.found
+FROM (
+    SELECT w.id, w.created_us, w.fits, COUNT_BIG(*) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS looked, SUM(w.fits) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS found, LEAD(w.id) OVER (ORDER BY w.id DESC) AS next_id
+    FROM (
+        SELECT TOP (@P3) o.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
+               CASE
+                   WHEN (@P4 IS NULL OR (o.topic = @P4 AND DATALENGTH(o.topic) = DATALENGTH(@P4))) AND (@P5 IS NULL OR (o.source = @P5 AND DATALENGTH(o.source) = DATALENGTH(@P5))) AND (@P6 IS NULL OR (o.type = @P6 AND DATALENGTH(o.type) = DATALENGTH(@P6))) AND (@P7 IS NULL OR o.created_at >= CAST(@P7 AS datetime2(6))) AND (@P8 IS NULL OR o.created_at < CAST(@P8 AS datetime2(6)))
+                    AND (@P10 = 0 OR (
+                        o.fresh IS NULL
+                        AND NOT EXISTS (SELECT 1 FROM [tenure_outbox_pending] AS p WHERE p.id = o.id)
+                        AND NOT EXISTS (SELECT 1 FROM [tenure_outbox_dead] AS d WHERE d.id = o.id)
+                    ))
+                   THEN 1 ELSE 0
+               END AS fits
+        FROM [tenure_outbox] AS o
+        WHERE o.id < @P1 AND o.id > @P2
+        ORDER BY o.id DESC
+    ) AS w
+) AS f
+WHERE (f.fits = 1 AND f.found <= @P9) OR f.next_id IS NULL
+ORDER BY f.id DESC
+
+-- outbox_list_cause
+SELECT f.id, f.created_us, f.fits, f.looked, f.found
+FROM (
+    SELECT w.id, w.created_us, w.fits, COUNT_BIG(*) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS looked, SUM(w.fits) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS found, LEAD(w.id) OVER (ORDER BY w.id DESC) AS next_id
+    FROM (
+        SELECT q.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
+               CASE WHEN o.id IS NOT NULL AND (@P4 IS NULL OR (o.topic = @P4 AND DATALENGTH(o.topic) = DATALENGTH(@P4))) AND (@P5 IS NULL OR (o.source = @P5 AND DATALENGTH(o.source) = DATALENGTH(@P5))) AND (@P6 IS NULL OR (o.type = @P6 AND DATALENGTH(o.type) = DATALENGTH(@P6))) AND (@P7 IS NULL OR o.created_at >= CAST(@P7 AS datetime2(6))) AND (@P8 IS NULL OR o.created_at < CAST(@P8 AS datetime2(6))) THEN 1 ELSE 0 END AS fits
+        FROM (
+            SELECT TOP (@P3) d.id
+            FROM [tenure_outbox_dead] AS d WITH (INDEX (cause))
+            WHERE d.discarded_at IS NULL AND d.cause = @P10 AND d.id < @P1 AND d.id > @P2
+            ORDER BY d.id DESC
+        ) AS q
+        LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = q.id
+    ) AS w
+) AS f
+WHERE (f.fits = 1 AND f.found <= @P9) OR f.next_id IS NULL
+ORDER BY f.id DESC
 
 -- outbox_list_dead
-SELECT TOP (@P7) o.id, o.message_id, CASE WHEN p.id IS NOT NULL THEN p.queued WHEN o.fresh IS NOT NULL THEN 1 ELSE 0 END AS queued, o.source, o.source_seq, o.source_index, o.topic, o.type, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, coalesce(p.due_us, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0)) AS due_us, coalesce( p.attempts, d.attempts, (SELECT max(a.number) FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id), 0 ) AS attempts, CASE WHEN d.id IS NULL THEN 0 ELSE 1 END AS dead, d.halts, d.reason, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.died_at) AS died_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.discarded_at) AS discarded_us, ( SELECT TOP (1) DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.at) FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id ORDER BY a.number DESC ) AS tried_us, ( SELECT TOP (1) a.error FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id AND a.error IS NOT NULL ORDER BY a.number DESC ) AS last_error
-FROM [tenure_outbox_dead] AS d
-JOIN [tenure_outbox] AS o ON o.id = d.id
-LEFT JOIN [tenure_outbox_pending] AS p ON p.id = d.id
-WHERE d.id < @P1
-  AND (@P2 IS NULL OR o.id = @P2)
-  AND (@P3 IS NULL OR (o.topic = @P3 AND DATALENGTH(o.topic) = DATALENGTH(@P3)))
-  AND (@P4 IS NULL OR (o.source = @P4 AND DATALENGTH(o.source) = DATALENGTH(@P4)))
-  AND (@P5 IS NULL OR (o.type = @P5 AND DATALENGTH(o.type) = DATALENGTH(@P5)))
-  AND CASE WHEN d.discarded_at IS NULL THEN 0 ELSE 1 END = @P6
-ORDER BY d.id DESC
+SELECT f.id, f.created_us, f.fits, f.looked, f.found
+FROM (
+    SELECT w.id, w.created_us, w.fits, COUNT_BIG(*) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS looked, SUM(w.fits) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS found, LEAD(w.id) OVER (ORDER BY w.id DESC) AS next_id
+    FROM (
+        SELECT q.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
+               CASE WHEN o.id IS NOT NULL AND (@P4 IS NULL OR (o.topic = @P4 AND DATALENGTH(o.topic) = DATALENGTH(@P4))) AND (@P5 IS NULL OR (o.source = @P5 AND DATALENGTH(o.source) = DATALENGTH(@P5))) AND (@P6 IS NULL OR (o.type = @P6 AND DATALENGTH(o.type) = DATALENGTH(@P6))) AND (@P7 IS NULL OR o.created_at >= CAST(@P7 AS datetime2(6))) AND (@P8 IS NULL OR o.created_at < CAST(@P8 AS datetime2(6))) THEN 1 ELSE 0 END AS fits
+        FROM (
+            SELECT TOP (@P3) d.id
+            FROM [tenure_outbox_dead] AS d WITH (INDEX (discarded))
+            WHERE d.discarded_at IS NULL AND d.id < @P1 AND d.id > @P2
+            ORDER BY d.id DESC
+        ) AS q
+        LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = q.id
+    ) AS w
+) AS f
+WHERE (f.fits = 1 AND f.found <= @P9) OR f.next_id IS NULL
+ORDER BY f.id DESC
+
+-- outbox_list_discarded
+SELECT f.id, f.created_us, f.fits, f.looked, f.found
+FROM (
+    SELECT w.id, w.created_us, w.fits, COUNT_BIG(*) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS looked, SUM(w.fits) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS found, LEAD(w.id) OVER (ORDER BY w.id DESC) AS next_id
+    FROM (
+        SELECT q.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
+               CASE
+                   WHEN o.id IS NOT NULL AND q.discarded_at IS NOT NULL AND (@P4 IS NULL OR (o.topic = @P4 AND DATALENGTH(o.topic) = DATALENGTH(@P4))) AND (@P5 IS NULL OR (o.source = @P5 AND DATALENGTH(o.source) = DATALENGTH(@P5))) AND (@P6 IS NULL OR (o.type = @P6 AND DATALENGTH(o.type) = DATALENGTH(@P6))) AND (@P7 IS NULL OR o.created_at >= CAST(@P7 AS datetime2(6))) AND (@P8 IS NULL OR o.created_at < CAST(@P8 AS datetime2(6))) THEN 1 ELSE 0
+               END AS fits
+        FROM (
+            SELECT TOP (@P3) d.id, d.discarded_at
+            FROM [tenure_outbox_dead] AS d
+            WHERE d.id < @P1 AND d.id > @P2
+            ORDER BY d.id DESC
+        ) AS q
+        LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = q.id
+    ) AS w
+) AS f
+WHERE (f.fits = 1 AND f.found <= @P9) OR f.next_id IS NULL
+ORDER BY f.id DESC
 
 -- outbox_list_pending
-SELECT TOP (@P7) o.id, o.message_id, CASE WHEN p.id IS NOT NULL THEN p.queued WHEN o.fresh IS NOT NULL THEN 1 ELSE 0 END AS queued, o.source, o.source_seq, o.source_index, o.topic, o.type, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, coalesce(p.due_us, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0)) AS due_us, coalesce( p.attempts, d.attempts, (SELECT max(a.number) FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id), 0 ) AS attempts, CASE WHEN d.id IS NULL THEN 0 ELSE 1 END AS dead, d.halts, d.reason, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.died_at) AS died_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.discarded_at) AS discarded_us, ( SELECT TOP (1) DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.at) FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id ORDER BY a.number DESC ) AS tried_us, ( SELECT TOP (1) a.error FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id AND a.error IS NOT NULL ORDER BY a.number DESC ) AS last_error
+SELECT f.id, f.created_us, f.fits, f.looked, f.found
 FROM (
-    SELECT waiting.id
+    SELECT w.id, w.created_us, w.fits, COUNT_BIG(*) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS looked, SUM(w.fits) OVER (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING) AS found, LEAD(w.id) OVER (ORDER BY w.id DESC) AS next_id
     FROM (
-        SELECT TOP (@P7) o.id
-        FROM [tenure_outbox_pending] AS q
-        INNER JOIN [tenure_outbox] AS o ON o.id = q.id
-        WHERE q.id < @P1
-          AND q.queued = 1
-          AND (@P2 IS NULL OR o.id = @P2)
-          AND (@P3 IS NULL OR (o.topic = @P3 AND DATALENGTH(o.topic) = DATALENGTH(@P3)))
-          AND (@P4 IS NULL OR (o.source = @P4 AND DATALENGTH(o.source) = DATALENGTH(@P4)))
-          AND (@P5 IS NULL OR (o.type = @P5 AND DATALENGTH(o.type) = DATALENGTH(@P5)))
-        ORDER BY q.id DESC
-    ) AS waiting
-    UNION
-    SELECT fresh.id
-    FROM (
-        SELECT TOP (@P7) o.id
-        FROM [tenure_outbox] AS o WITH (INDEX (fresh))
-        WHERE o.fresh IS NOT NULL
-          AND o.id < @P1
-          AND (@P2 IS NULL OR o.id = @P2)
-          AND (@P3 IS NULL OR (o.topic = @P3 AND DATALENGTH(o.topic) = DATALENGTH(@P3)))
-          AND (@P4 IS NULL OR (o.source = @P4 AND DATALENGTH(o.source) = DATALENGTH(@P4)))
-          AND (@P5 IS NULL OR (o.type = @P5 AND DATALENGTH(o.type) = DATALENGTH(@P5)))
-        ORDER BY o.fresh DESC, o.id DESC
-    ) AS fresh
+        SELECT q.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
+               CASE WHEN o.id IS NOT NULL AND (@P4 IS NULL OR (o.topic = @P4 AND DATALENGTH(o.topic) = DATALENGTH(@P4))) AND (@P5 IS NULL OR (o.source = @P5 AND DATALENGTH(o.source) = DATALENGTH(@P5))) AND (@P6 IS NULL OR (o.type = @P6 AND DATALENGTH(o.type) = DATALENGTH(@P6))) AND (@P7 IS NULL OR o.created_at >= CAST(@P7 AS datetime2(6))) AND (@P8 IS NULL OR o.created_at < CAST(@P8 AS datetime2(6))) THEN 1 ELSE 0 END AS fits
+        FROM (
+            SELECT TOP (@P3) either.id
+            FROM (
+                SELECT waiting.id
+                FROM (
+                    SELECT TOP (@P3) p.id
+                    FROM [tenure_outbox_pending] AS p
+                    WHERE p.id < @P1 AND p.id > @P2 AND p.queued = 1
+                    ORDER BY p.id DESC
+                ) AS waiting
+                UNION
+                SELECT added.id
+                FROM (
+                    SELECT TOP (@P3) n.id
+                    FROM [tenure_outbox] AS n WITH (INDEX (fresh))
+                    WHERE n.fresh IS NOT NULL AND n.fresh = 1 AND n.id < @P1 AND n.id > @P2
+                    ORDER BY n.id DESC
+                ) AS added
+            ) AS either
+            ORDER BY either.id DESC
+        ) AS q
+        LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = q.id
+    ) AS w
 ) AS f
-JOIN [tenure_outbox] AS o ON o.id = f.id
-LEFT JOIN [tenure_outbox_pending] AS p ON p.id = o.id
-LEFT JOIN [tenure_outbox_dead] AS d ON d.id = o.id
-ORDER BY o.id DESC
+WHERE (f.fits = 1 AND f.found <= @P9) OR f.next_id IS NULL
+ORDER BY f.id DESC
 
 -- outbox_load
 SELECT DATALENGTH(u.payload) AS text_size, DATALENGTH(o.payload_bytes) AS bytes_size,
@@ -1159,6 +1329,60 @@ ORDER BY o.id
 -- outbox_number
 SELECT id FROM [tenure_outbox] WHERE message_id = @P1
 
+-- outbox_pulse
+SELECT waits.looked, waits.pending, waits.retrying, waits.oldest_us, waits.now_us, graves.dead, graves.halted_sources, graves.newest
+FROM (
+    SELECT COUNT_BIG(w.id) AS looked,
+           coalesce(sum(CASE WHEN w.queued = 1 AND o.id IS NOT NULL THEN 1 ELSE 0 END), 0) AS pending,
+           coalesce(sum(CASE WHEN w.queued = 1 AND o.id IS NOT NULL AND w.attempts > 0 THEN 1 ELSE 0 END), 0) AS retrying,
+           min(
+               CASE WHEN w.queued = 1 AND o.id IS NOT NULL AND h.lane IS NULL AND (w.attempts > 0 OR w.due_us <= clock.now_us)
+               THEN nullif(CASE WHEN w.attempts > 0 THEN coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0) ELSE w.due_us END, 0) END
+           ) AS oldest_us,
+           max(clock.now_us) AS now_us
+    FROM (SELECT DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us) AS clock
+    LEFT JOIN (
+        SELECT waiting.id, waiting.lane, waiting.queued, waiting.due_us, waiting.attempts
+        FROM (
+            SELECT TOP (@P1) p.id, p.lane, p.queued, p.due_us, p.attempts
+            FROM [tenure_outbox_pending] AS p WITH (READPAST, READCOMMITTEDLOCK)
+            ORDER BY p.id
+        ) AS waiting
+        UNION ALL
+        SELECT added.id, added.lane, 1, added.due_us, 0
+        FROM (
+            SELECT TOP (@P1) o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0) AS due_us
+            FROM [tenure_outbox] AS o WITH (INDEX (fresh), READPAST, READCOMMITTEDLOCK)
+            WHERE o.fresh IS NOT NULL
+            ORDER BY o.fresh, o.id
+        ) AS added
+    ) AS w ON 1 = 1
+    LEFT JOIN (
+        SELECT DISTINCT x.lane
+        FROM (
+            SELECT TOP (@P1) d.id, d.halts
+            FROM [tenure_outbox_dead] AS d WITH (INDEX (discarded), READPAST, READCOMMITTEDLOCK)
+            WHERE d.discarded_at IS NULL
+            ORDER BY d.id DESC
+        ) AS grave
+        INNER JOIN [tenure_outbox_pending] AS x WITH (READPAST, READCOMMITTEDLOCK) ON x.id = grave.id
+        WHERE grave.halts = 1 AND x.queued = 2
+    ) AS h ON h.lane = w.lane
+    LEFT JOIN [tenure_outbox] AS o WITH (READPAST, READCOMMITTEDLOCK) ON o.id = w.id
+) AS waits
+CROSS JOIN (
+    SELECT COUNT_BIG(*) AS dead,
+           COUNT_BIG(DISTINCT CASE WHEN grave.halts = 1 THEN p.lane END) AS halted_sources,
+           (SELECT max(o.id) FROM [tenure_outbox] AS o WITH (READPAST, READCOMMITTEDLOCK)) AS newest
+    FROM (
+        SELECT TOP (@P1) d.id, d.halts
+        FROM [tenure_outbox_dead] AS d WITH (INDEX (discarded), READPAST, READCOMMITTEDLOCK)
+        WHERE d.discarded_at IS NULL
+        ORDER BY d.id DESC
+    ) AS grave
+    LEFT JOIN [tenure_outbox_pending] AS p WITH (READPAST, READCOMMITTEDLOCK) ON p.id = grave.id AND grave.halts = 1
+) AS graves
+
 -- outbox_release
 DELETE p FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
 INNER LOOP JOIN [tenure_outbox_pending] AS p WITH (ROWLOCK) ON p.id = asked.id
@@ -1177,6 +1401,12 @@ FROM (SELECT DISTINCT id FROM OPENJSON(@P1) WITH (id bigint '$')) AS asked
 INNER LOOP JOIN [tenure_outbox_dead] AS d ON d.id = asked.id
 INNER LOOP JOIN [tenure_outbox] AS o ON o.id = d.id
 WHERE NOT EXISTS (SELECT 1 FROM [tenure_outbox_pending] AS t WITH (READCOMMITTEDLOCK) WHERE t.id = o.id)
+
+-- outbox_row_before
+SELECT TOP (1) o.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us
+FROM [tenure_outbox] AS o
+WHERE o.id <= @P1
+ORDER BY o.id DESC
 
 -- outbox_rows
 SELECT p.id, p.lane, CASE WHEN o.id IS NULL THEN 4 ELSE p.queued END AS queued, p.due_us, p.attempts, p.forgiven, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes FROM (SELECT DISTINCT id FROM OPENJSON(@P1) WITH (id bigint '$')) AS asked
@@ -1207,6 +1437,31 @@ FROM (
     ) AS fresh
 ) AS page
 ORDER BY page.lane, page.place_a, page.place_b, page.id
+
+-- outbox_summaries
+SELECT s.id, s.message_id, s.source, s.source_seq, s.source_index, s.topic, s.type, s.created_us,
+       CASE
+           WHEN s.discarded_us IS NOT NULL THEN N'discarded'
+           WHEN s.died_us IS NOT NULL THEN N'dead'
+           WHEN s.queued = 0 AND s.tried_us IS NOT NULL THEN N'dispatched'
+           ELSE N'pending'
+       END AS state,
+       s.attempts,
+       CASE
+           WHEN s.died_us IS NOT NULL OR s.queued = 2 OR (s.queued = 0 AND s.tried_us IS NOT NULL) THEN NULL
+           ELSE s.due_us
+       END AS due_us,
+       coalesce(s.discarded_us, s.died_us, CASE WHEN s.queued = 0 THEN s.tried_us END) AS finished_us,
+       coalesce(s.error, s.reason) AS last_error,
+       CASE WHEN s.halts = 1 AND s.discarded_us IS NULL THEN 1 ELSE 0 END AS halts
+FROM (
+    SELECT o.id, o.message_id, CASE WHEN p.id IS NOT NULL THEN p.queued WHEN o.fresh IS NOT NULL THEN 1 ELSE 0 END AS queued, o.source, o.source_seq, o.source_index, o.topic, o.type, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, coalesce(p.due_us, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0)) AS due_us, coalesce( p.attempts, d.attempts, (SELECT max(a.number) FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id), 0 ) AS attempts, d.halts, d.reason, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.died_at) AS died_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.discarded_at) AS discarded_us, ( SELECT TOP (1) DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.at) FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id ORDER BY a.number DESC ) AS tried_us, ( SELECT TOP (1) a.error FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id AND a.error IS NOT NULL ORDER BY a.number DESC ) AS error
+    FROM (SELECT DISTINCT id FROM OPENJSON(@P1) WITH (id bigint '$')) AS asked
+    INNER LOOP JOIN [tenure_outbox] AS o ON o.id = asked.id
+    LEFT LOOP JOIN [tenure_outbox_pending] AS p ON p.id = o.id
+    LEFT LOOP JOIN [tenure_outbox_dead] AS d ON d.id = o.id
+) AS s
+ORDER BY s.id DESC
 
 -- outbox_undo
 ROLLBACK TRANSACTION tenure_enqueue
@@ -1272,9 +1527,9 @@ INNER LOOP JOIN [tenure_parked] AS p WITH (ROWLOCK) ON p.subscription = @B1 AND 
 DELETE FROM [tenure_parked] WITH (ROWLOCK) WHERE subscription = @B1 AND position > @P2
 
 -- parked_list
-SELECT TOP (@P2) position, stream, version, type, attempts, reason, DATEDIFF_BIG(MICROSECOND, '1970-01-01', parked_at) AS parked_us
+SELECT TOP (@P3) position, stream, version, type, attempts, reason, DATEDIFF_BIG(MICROSECOND, '1970-01-01', parked_at) AS parked_us
 FROM [tenure_parked]
-WHERE subscription = @B1
+WHERE subscription = @B1 AND position > @P2
 ORDER BY position
 
 -- pending_add
@@ -1294,6 +1549,90 @@ VALUES (
 
 -- rollback
 IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION
+
+-- runners_forget
+DELETE r
+FROM (
+    SELECT TOP (@P2) t.seen_at
+    FROM [tenure_runners] AS t WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+    WHERE t.seen_at < DATEADD(MICROSECOND, -CAST(@P1 % 60000000 AS int), DATEADD(MINUTE, -CAST(@P1 / 60000000 AS int), @now))
+    ORDER BY t.node, t.incarnation, t.kind, t.name
+) AS r
+
+-- runners_keep
+DELETE r
+FROM [tenure_runners] AS r WITH (ROWLOCK)
+WHERE r.node = @B1
+  AND r.incarnation = @P2
+  AND NOT EXISTS (
+      SELECT 1 FROM OPENJSON(@B3) WITH (kept varbinary(300) '$') AS asked
+      WHERE asked.kept = CAST(CAST(r.kind AS varchar(16)) AS varbinary(16)) + 0x2F + r.name
+  )
+
+-- runners_list
+SELECT r.node, r.incarnation, r.kind, r.name, r.machine, r.pid, r.state, r.trouble, r.every_ms, r.cycled_ms, r.advanced_ms,
+       r.counters, DATEDIFF_BIG(MICROSECOND, '1970-01-01', r.started_at) AS started_us,
+       DATEDIFF_BIG(MICROSECOND, '1970-01-01', r.seen_at) AS seen_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
+FROM (SELECT 1 AS one) AS always
+LEFT JOIN (
+    SELECT TOP (@P2) *
+    FROM [tenure_runners] WITH (READPAST, READCOMMITTEDLOCK)
+    WHERE seen_at >= DATEADD(MICROSECOND, -CAST(@P1 % 60000000 AS int), DATEADD(MINUTE, -CAST(@P1 / 60000000 AS int), @now))
+    ORDER BY node, incarnation, kind, name
+) AS r ON 1 = 1
+ORDER BY r.node, r.incarnation, r.kind, r.name
+
+-- runners_write
+UPDATE t
+SET machine = r.machine,
+    pid = r.pid,
+    state = r.state,
+    trouble = r.trouble,
+    every_ms = r.every_ms,
+    cycled_ms = r.cycled_ms,
+    advanced_ms = r.advanced_ms,
+    counters = r.counters,
+    seen_at = @now
+FROM OPENJSON(@P1) WITH (
+    node varbinary(200) '$.b[0]',
+    incarnation nvarchar(64) '$.v[1]',
+    kind nvarchar(16) '$.v[2]',
+    name varbinary(200) '$.b[3]',
+    machine nvarchar(max) '$.v[4]',
+    pid bigint '$.v[5]',
+    state nvarchar(max) '$.v[6]',
+    trouble nvarchar(max) '$.v[7]',
+    every_ms bigint '$.v[8]',
+    cycled_ms bigint '$.v[9]',
+    advanced_ms bigint '$.v[10]',
+    counters nvarchar(max) '$.v[11]'
+) AS r
+INNER LOOP JOIN [tenure_runners] AS t WITH (ROWLOCK) ON t.node = r.node AND t.incarnation = r.incarnation COLLATE Latin1_General_100_BIN2
+    AND t.kind = r.kind COLLATE Latin1_General_100_BIN2 AND t.name = r.name;
+INSERT INTO [tenure_runners] (
+    node, incarnation, kind, name, machine, pid, state, trouble, every_ms, cycled_ms, advanced_ms, counters, started_at, seen_at
+)
+SELECT r.node, r.incarnation, r.kind, r.name, r.machine, r.pid, r.state, r.trouble, r.every_ms, r.cycled_ms, r.advanced_ms,
+       r.counters, @now, @now
+FROM OPENJSON(@P1) WITH (
+    node varbinary(200) '$.b[0]',
+    incarnation nvarchar(64) '$.v[1]',
+    kind nvarchar(16) '$.v[2]',
+    name varbinary(200) '$.b[3]',
+    machine nvarchar(max) '$.v[4]',
+    pid bigint '$.v[5]',
+    state nvarchar(max) '$.v[6]',
+    trouble nvarchar(max) '$.v[7]',
+    every_ms bigint '$.v[8]',
+    cycled_ms bigint '$.v[9]',
+    advanced_ms bigint '$.v[10]',
+    counters nvarchar(max) '$.v[11]'
+) AS r
+WHERE NOT EXISTS (
+    SELECT 1 FROM [tenure_runners] AS t WITH (UPDLOCK, HOLDLOCK, ROWLOCK)
+    WHERE t.node = r.node AND t.incarnation = r.incarnation COLLATE Latin1_General_100_BIN2
+    AND t.kind = r.kind COLLATE Latin1_General_100_BIN2 AND t.name = r.name
+)
 
 -- savepoint
 IF @@TRANCOUNT > 0 SAVE TRANSACTION tenure_append
@@ -1443,6 +1782,13 @@ UPDATE [tenure_streams] WITH (ROWLOCK) SET version = version + @P2 WHERE stream 
 
 -- stream_version
 SELECT version FROM [tenure_streams] WITH (REPEATABLEREAD, ROWLOCK) WHERE stream = @B1
+
+-- streams_list
+SELECT TOP (@P4) s.stream, s.version, n.version AS snapshot
+FROM [tenure_streams] AS s
+LEFT LOOP JOIN [tenure_snapshots] AS n ON n.stream = s.stream
+WHERE s.stream > @B1 AND s.stream >= @B2 AND s.stream < @B3
+ORDER BY s.stream
 
 -- sweep_look
 SELECT TOP (@P2) o.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,

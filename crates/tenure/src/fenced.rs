@@ -188,17 +188,23 @@ impl Shared {
                 Ok((term, entry))
             }
             Ok(Recorded::Behind { recorded, by }) => Err(self.behind(foreign, &origin, &recorded, &by).await),
-            Ok(Recorded::NameTaken) => {
+            Ok(Recorded::NameTaken { by, place }) => {
                 self.give_back(foreign).await;
-                let (name, place) = (&entry.name, &entry.backend);
-                Err(StoreError::Busy {
-                    store: entry.backend.clone(),
-                    message: format!(
-                        "lease {name} was granted by {place}, but is held in the protected database itself, by a process \
-                         that does not take it from {place}; give all of them the same --lease. If --lease names the \
-                         database itself by another URL, leave it out"
-                    ),
-                })
+                let (name, store) = (&entry.name, entry.backend.clone());
+                let message = if place.as_ref() == Some(&store) {
+                    // The lease was deleted there, or the place set up anew, while its holder lived.
+                    format!(
+                        "lease {name} is counted anew, and {by} holds it by the former count still, until it notices or its \
+                         ttl ends"
+                    )
+                } else {
+                    format!(
+                        "it granted lease {name}, but {by} holds it in the protected database, granted by {}; give all of \
+                         them the same --lease. (If --lease names the database itself by another URL, leave it out.)",
+                        place.as_deref().unwrap_or("that database itself")
+                    )
+                };
+                Err(StoreError::Busy { store, message })
             }
             // It may have been written. That does no harm: the next holder's record is later, and so is our own.
             Err(error) => {

@@ -72,8 +72,9 @@ struct Seen {
 #[derive(Debug, Clone)]
 struct Found {
     pulse: Pulse,
-    look: ClusterLook,
-    others: Others,
+    /// What else could be had: the store answers, and one question that it does not take is no outage.
+    look: Option<ClusterLook>,
+    others: Option<Others>,
     subscriptions: Vec<SubscriptionFacts>,
 }
 
@@ -123,23 +124,25 @@ impl HealthMonitor {
             (Some((since, reason)), _) => {
                 StoreState::Away { since: since.until(now), reason: reason.clone() }
             }
-            // A question without an answer yet.
-            (None, None) if seen.asked_at.is_some_and(|at| at.until(now) >= PATIENCE) => StoreState::Away {
-                since: seen.asked_at.map_or(Duration::ZERO, |at| at.until(now)),
-                reason: "no answer yet".to_owned(),
-            },
+            // A question without an answer yet: a store that hangs is as much away as one that refuses.
+            (None, _) if seen.asking && seen.asked_at.is_some_and(|at| at.until(now) >= PATIENCE) => {
+                StoreState::Away {
+                    since: seen.asked_at.map_or(Duration::ZERO, |at| at.until(now)),
+                    reason: "no answer yet".to_owned(),
+                }
+            }
             (None, None) => StoreState::NotAsked,
             (None, Some(_)) => StoreState::Answers,
         };
         let mut facts = Facts { store, runners: runners().list(), ..Facts::default() };
         if let Some((found, at)) = &seen.found {
             facts.pulse = Some((found.pulse.clone(), at.until(now)));
-            facts.leader = match (wants_leader(&found.look), seen.vacant_since) {
+            facts.leader = match (found.look.as_ref().is_some_and(wants_leader), seen.vacant_since) {
                 (false, _) => LeaderState::NotWanted,
                 (true, None) => LeaderState::Leads,
                 (true, Some(since)) => LeaderState::Vacant { since: since.until(now) },
             };
-            facts.others = Some(found.others.clone());
+            facts.others.clone_from(&found.others);
             facts.subscriptions.clone_from(&found.subscriptions);
         }
         facts
@@ -157,7 +160,12 @@ impl HealthMonitor {
         let monitor = self.clone();
         // In a task of its own: nobody who stops waiting cuts a call in half.
         tokio::spawn(async move {
-            let answer = monitor.ask().await;
+            let asking = monitor.clone();
+            // One that panics has ended all the same.
+            let answer = tokio::spawn(async move { asking.ask().await }).await.unwrap_or_else(|error| {
+                let message = format!("a question ended without an answer: {error}");
+                Err(StoreError::Failed { store: "health".to_owned(), message, source: None })
+            });
             monitor.answered(answer, SteadyClock.now());
         });
         true
@@ -166,20 +174,25 @@ impl HealthMonitor {
     async fn ask(&self) -> Result<Found, StoreError> {
         let OperatorStores { outbox, cluster, runners, checkpoints, events, .. } = &self.shared.stores;
         let pulse = outbox.pulse(PULSE_MAX).await?;
-        let look = cluster.look().await?;
-        let listed = runners.runners(OTHERS_WITHIN, OTHERS_MAX).await?;
-        let readers = checkpoints.subscriptions(None, SUBSCRIPTIONS_MAX).await?;
+        let look = answer("the cluster", cluster.look().await);
+        let listed = answer("runners", runners.runners(OTHERS_WITHIN, OTHERS_MAX).await);
+        let readers = answer("subscriptions", checkpoints.subscriptions(None, SUBSCRIPTIONS_MAX).await);
+        let readers = readers.unwrap_or_default();
         let head = match readers.is_empty() {
-            true => Position::START,
-            false => events.read_all(Position::START, 1).await?.head,
+            true => None,
+            false => answer("events", events.read_all(Position::START, 1).await).map(|page| page.head),
         };
-        let facts = readers.iter().map(|reader| SubscriptionFacts {
-            name: reader.name.to_string(),
-            behind: head.0.saturating_sub(reader.position.0).try_into().unwrap_or(0),
-            moved_ago: reader.moved_at.until(pulse.now),
+        let facts = head.into_iter().flat_map(|head| {
+            let now = pulse.now;
+            readers.iter().map(move |reader| SubscriptionFacts {
+                name: reader.name.to_string(),
+                behind: head.0.saturating_sub(reader.position.0).try_into().unwrap_or(0),
+                moved_ago: reader.moved_at.until(now),
+            })
         });
         let subscriptions = facts.collect();
-        Ok(Found { pulse, look, others: Others { rows: listed.rows, now: listed.now }, subscriptions })
+        let others = listed.map(|listed| Others { rows: listed.rows, now: listed.now });
+        Ok(Found { pulse, look, others, subscriptions })
     }
 
     fn answered(&self, answer: Result<Found, StoreError>, now: Monotonic) {
@@ -189,8 +202,11 @@ impl HealthMonitor {
             Ok(mut found) => {
                 // Those of this process are judged by what they say now.
                 let (pid, machine) = (std::process::id(), machine_name());
-                found.others.rows.retain(|row| row.node.pid != pid || row.node.machine != machine);
-                let vacant = wants_leader(&found.look) && found.look.leads().is_none();
+                if let Some(others) = &mut found.others {
+                    others.rows.retain(|row| row.node.pid != pid || row.node.machine != machine);
+                }
+                let vacant =
+                    found.look.as_ref().is_some_and(|look| wants_leader(look) && look.leads().is_none());
                 seen.vacant_since = vacant.then(|| seen.vacant_since.unwrap_or(now));
                 seen.away = None;
                 tell(Some(&found.pulse));
@@ -212,6 +228,11 @@ impl HealthMonitor {
     }
 }
 
+/// An answer, if there was one.
+fn answer<T>(what: &str, answer: Result<T, StoreError>) -> Option<T> {
+    answer.inspect_err(|error| tracing::debug!(%error, "{what} could not be had for the judgement")).ok()
+}
+
 /// Whether there is anyone who could lead.
 fn wants_leader(look: &ClusterLook) -> bool {
     look.nodes.iter().any(|node| node.is_alive(look.now) && node.member.leads)
@@ -225,8 +246,12 @@ fn tell(pulse: Option<&Pulse>) {
         return;
     };
     let lag = u64::try_from(pulse.lag.unwrap_or_default().as_millis()).unwrap_or(u64::MAX);
+    if pulse.lag_is_unknown() {
+        METER.outbox_lag.forget(0);
+    }
     let numbers = [pulse.pending.number, pulse.dead.number, pulse.halted_sources.number, lag];
-    for (gauge, number) in gauges.into_iter().zip(numbers) {
+    let known = gauges.len() - usize::from(pulse.lag_is_unknown());
+    for (gauge, number) in gauges.into_iter().zip(numbers).take(known) {
         gauge.set(0, number);
     }
 }

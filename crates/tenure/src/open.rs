@@ -310,7 +310,7 @@ async fn open_postgres(url: &str, options: OpenOptions) -> Result<Database, Open
     postgres.connect_timeout = options.connect_timeout.unwrap_or(postgres.connect_timeout);
     if let Purpose::Looking { statement_timeout, connections } = options.purpose {
         postgres.statement_timeout = statement_timeout;
-        postgres.lock_timeout = postgres.lock_timeout.min(statement_timeout);
+        postgres.lock_timeout = postgres.lock_timeout.min(statement_timeout / 2);
         postgres.max_connections = connections;
         postgres.max_outbox_connections = connections;
     }
@@ -331,7 +331,7 @@ async fn open_mysql(url: &str, options: OpenOptions) -> Result<Database, OpenErr
     mysql.connect_timeout = options.connect_timeout.unwrap_or(mysql.connect_timeout);
     if let Purpose::Looking { statement_timeout, connections } = options.purpose {
         mysql.statement_timeout = statement_timeout;
-        mysql.lock_timeout = mysql.lock_timeout.min(statement_timeout);
+        mysql.lock_timeout = mysql.lock_timeout.min(statement_timeout / 2);
         mysql.max_connections = connections;
         mysql.max_outbox_connections = connections;
     }
@@ -352,7 +352,7 @@ async fn open_sqlserver(url: &str, options: OpenOptions) -> Result<Database, Ope
     sqlserver.connect_timeout = options.connect_timeout.unwrap_or(sqlserver.connect_timeout);
     if let Purpose::Looking { statement_timeout, connections } = options.purpose {
         sqlserver.statement_timeout = statement_timeout;
-        sqlserver.lock_timeout = sqlserver.lock_timeout.min(statement_timeout);
+        sqlserver.lock_timeout = sqlserver.lock_timeout.min(statement_timeout / 2);
         sqlserver.max_connections = connections;
         sqlserver.max_outbox_connections = connections;
     }

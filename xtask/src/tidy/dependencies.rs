@@ -79,6 +79,8 @@ pub(crate) fn direction(files: &[File]) -> Vec<Finding> {
     let check = |package: &Manifest| {
         let place = Place::of(&package.name);
         let wrong = |dependency: &&super::manifest::Dependency| match (place, Place::of(&dependency.name)) {
+            // A package is tested with features of its own by naming itself.
+            _ if dependency.dev && dependency.name == package.name => false,
             (Some(place), Some(other)) if dependency.dev => !place.may_test_with(other),
             (Some(place), Some(other)) => !place.may_use(other),
             _ => false,
@@ -170,6 +172,12 @@ mod tests {
             assert!(refused(name, "dependencies", "tenure-sqlite"));
             assert!(refused(name, "dependencies", "tenure"));
         }
+    }
+
+    #[test]
+    fn a_package_may_be_tested_with_its_own_features() {
+        assert!(!refused("tenure-dashboard", "dev-dependencies", "tenure-dashboard"));
+        assert!(refused("tenure-dashboard", "dependencies", "tenure-dashboard"));
     }
 
     #[test]

@@ -22,7 +22,7 @@ use super::duration;
     tenure dashboard --db postgres://app@db.internal/app --listen 0.0.0.0:7070 --tokens tokens --host ops.example.com\n\n\
     Tokens may also be given by TENURE_DASHBOARD_TOKENS (the lines of such a file, ended by `;`), or one in clear, for an \
     operator who may do everything, by TENURE_DASHBOARD_TOKEN. TENURE_DASHBOARD_KEY signs sessions, instead of a key that \
-    follows from the tokens.\n\n\
+    the process makes for itself.\n\n\
     Exit codes: 0 when it was told to stop, 1 when it cannot listen, 2 for wrong usage."
 )]
 pub(crate) struct DashboardArgs {
@@ -74,7 +74,7 @@ pub(crate) struct AccessArgs {
     /// A name by which browsers know the dashboard, besides this machine's own; may be given several times
     #[arg(long = "host", env = "TENURE_DASHBOARD_HOSTS", value_name = "NAME", value_delimiter = ',')]
     pub(crate) hosts: Vec<String>,
-    /// A file with at least 32 random bytes that sign sessions; by default the key follows from the tokens
+    /// A file with at least 32 random bytes that sign sessions; by default the process makes one, and sessions end with it
     #[arg(long, env = "TENURE_DASHBOARD_KEY_FILE", value_name = "FILE")]
     pub(crate) key_file: Option<PathBuf>,
     /// Let nobody act, whatever the tokens say

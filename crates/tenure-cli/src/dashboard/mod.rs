@@ -50,7 +50,7 @@ pub(crate) async fn dashboard(global: &Global, args: &DashboardArgs) -> Result<E
     let node = local_node(None)?;
     let mut signals = Signals::catch()?;
     let front = Front::bind(&args.listen, &args.access).await?;
-    front.announce(global);
+    front.announce(global.json);
     let stop = Stop::new();
     let serving =
         front.serve(global.clone(), url.to_owned(), node, thresholds, !args.no_report, stop.clone());
@@ -140,7 +140,7 @@ impl Front {
     }
 
     /// Where a browser finds it.
-    pub(crate) fn url(&self) -> String {
+    fn url(&self) -> String {
         let mut shown = self.address;
         if shown.ip().is_unspecified() {
             shown.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
@@ -152,9 +152,9 @@ impl Front {
         self.only_looking || !self.auth.may_act()
     }
 
-    /// Says where it is.
-    pub(crate) fn announce(&self, global: &Global) {
-        if global.json {
+    /// Says where it is: to programs, or to people.
+    pub(crate) fn announce(&self, json: bool) {
+        if json {
             let (url, read_only) = (self.url(), self.is_read_only());
             output::event(&json!({ "event": "listening", "url": url, "read_only": read_only }));
             return;

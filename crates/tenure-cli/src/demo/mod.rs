@@ -60,7 +60,7 @@ pub(crate) async fn demo(global: &Global, args: &DemoArgs) -> Result<ExitCode, F
     let watched = match front(&args.listen).await? {
         None => None,
         Some(front) => {
-            front.announce(global);
+            front.announce(global.json);
             let (global, url, end) = (global.clone(), url.clone(), watching.clone());
             let node = local_node(Some("demo"))?;
             Some(tokio::spawn(front.serve(global, url, node, HealthThresholds::default(), true, end)))

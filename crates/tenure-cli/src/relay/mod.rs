@@ -61,7 +61,8 @@ pub(crate) async fn relay(global: &Global, args: &RelayArgs) -> Result<ExitCode,
         None => None,
         Some(listen) => {
             let front = Front::bind(listen, &args.access).await?;
-            front.announce(global);
+            // Messages have standard output for themselves.
+            front.announce(global.json && !args.to.starts_with("stdout:"));
             Some(Beside::start(front, global, url, &node, thresholds))
         }
     };

@@ -14,10 +14,25 @@ fn last_line(stdout: &str) -> Value {
 
 #[test]
 fn b1_nothing_is_lost_doubled_or_out_of_order_while_the_leader_is_killed() {
-    let said = tell(&["demo", "--seconds", "8", "--kill-every", "1500ms", "--rate", "300", "--json"]).ok();
+    let said = tell(&[
+        "demo",
+        "--seconds",
+        "8",
+        "--kill-every",
+        "1500ms",
+        "--rate",
+        "300",
+        "--json",
+        "--listen",
+        "127.0.0.1:0",
+    ])
+    .ok();
     for line in said.stdout.lines() {
         let told: Value = serde_json::from_str(line).expect("one object for each line");
-        assert!(["status", "result"].contains(&told["event"].as_str().unwrap_or_default()), "{told}");
+        assert!(
+            ["listening", "status", "result"].contains(&told["event"].as_str().unwrap_or_default()),
+            "{told}"
+        );
     }
     let result = last_line(&said.stdout);
     for nothing in ["unfinished", "lost", "doubled", "out_of_order"] {

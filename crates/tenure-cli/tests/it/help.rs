@@ -22,6 +22,10 @@ fn the_help_of_every_command_shows_an_example() {
         "outbox discard",
         "outbox stats",
         "status",
+        "dashboard",
+        "dashboard token",
+        "audit",
+        "audit list",
         "run",
         "lease",
         "lease list",
@@ -83,6 +87,22 @@ fn wrong_usage_is_told_on_standard_error_with_2() {
         assert_eq!(said.code, 2, "{args:?}: {said:?}");
         assert!(said.stdout.is_empty() && !said.stderr.is_empty(), "{args:?}: {said:?}");
     }
+}
+
+#[test]
+fn wrong_usage_is_told_to_programs_too() {
+    let said = tell(&["lease", "list", "--json", "--db", "postgres://u:hunter2@h/d", "--no-such-option"]);
+    assert_eq!(said.code, 2, "{said:?}");
+    let told: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(told["exit_code"], 2);
+    let error = told["error"].as_str().unwrap();
+    assert!(
+        error.contains("--no-such-option") && !error.contains("Usage") && !error.contains('\n'),
+        "{error}"
+    );
+    assert!(!said.stderr.is_empty() && !format!("{said:?}").contains("hunter2"), "{said:?}");
+    // What stands behind `--` is the child's.
+    assert_eq!(tell(&["run", "--no-such-option", "--", "true", "--json"]).stdout, "");
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod chaos;
 mod cluster;
 mod cluster_chaos;
 mod cluster_operator;
+mod dashboard;
 mod demo;
 mod elsewhere;
 #[cfg(any(feature = "etcd", feature = "kafka", feature = "kubernetes"))]
@@ -34,5 +35,6 @@ mod outage;
 mod outbox;
 mod signals;
 mod stuck;
+mod telemetry_files;
 mod terminal;
 mod turns;

@@ -233,3 +233,31 @@ pub async fn a_rewind_is_audited(backend: &dyn EventBackend) {
     assert_eq!(shown, [("eve", "subscription rewind", "n")]);
     assert!(lines[0].detail.contains('4'), "where to: {:?}", lines[0].detail);
 }
+
+/// Subscriptions, and what one has put aside, are read page by page.
+pub async fn subscriptions_and_what_they_put_aside_come_page_by_page(backend: &dyn EventBackend) {
+    let ann = Scribe::open(backend).await;
+    let names = ["a", "b", "b ", "c%", "\u{e4}"];
+    for name in names {
+        let parked = (1..=5).map(|position| aside(position, "no")).collect();
+        assert_eq!(ann.steps(&parking(name, 0, 5, parked)).await, Advance::Advanced);
+    }
+    let (mut found, mut after) = (Vec::new(), None);
+    loop {
+        let page = ann.checkpoints.subscriptions(after.as_ref(), 2).await.expect("a list");
+        assert!(page.len() <= 2);
+        let Some(last) = page.last() else { break };
+        after = Some(last.name.clone());
+        found.extend(page);
+    }
+    assert_eq!(found.iter().map(|progress| progress.name.as_str()).collect::<Vec<_>>(), names);
+    assert!(found.iter().all(|progress| progress.parked.number == 5 && !progress.parked.or_more));
+    let (mut found, mut after) = (Vec::new(), None);
+    loop {
+        let page = ann.checkpoints.parked(&subscription("b"), after, 2).await.expect("a list");
+        let Some(last) = page.last() else { break };
+        after = Some(last.aside.position);
+        found.extend(page.iter().map(|parked| parked.aside.position.0));
+    }
+    assert_eq!(found, [1, 2, 3, 4, 5]);
+}

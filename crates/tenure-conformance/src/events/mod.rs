@@ -118,6 +118,7 @@ macro_rules! __event_cases {
                 a_rewind_forgets_what_was_put_aside_after_it,
                 a_step_from_before_a_rewind_is_refused_wherever_the_checkpoint_is,
                 a_rewind_is_audited,
+                subscriptions_and_what_they_put_aside_come_page_by_page,
             }
             wakeup {
                 s47_an_armed_reader_is_woken_by_an_append,
@@ -125,10 +126,19 @@ macro_rules! __event_cases {
                 s47_arming_a_reader_again_is_told,
             }
             stories {
+                streams_are_listed_by_bytes_after_a_prefix,
+                a_story_has_all_events_of_its_correlation_and_no_others,
+                a_story_tells_of_a_row_that_cannot_be_read,
             }
             audit {
+                every_change_of_an_operator_is_in_the_audit_newest_first,
+                audit_pages_have_no_gaps,
+                audit_filters_are_only_texts,
             }
             runners {
+                a_report_replaces_the_last_one_of_its_process,
+                a_runner_that_is_gone_is_not_shown,
+                many_runners_of_one_process_are_kept,
             }
         }
     };

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use tenure_core::contract::LeaseAdmin;
-use tenure_core::lease::{Cause, Change, Evidence, LeaseName, Renew};
+use tenure_core::lease::{Cause, Change, Evidence, HistoryId, LeaseName, LeasePageOf, Renew};
 
-use super::player::{LONG, Player, announcing, fresh, outlive, renewal, unique};
+use super::player::{LONG, Player, announcing, fresh, named, outlive, renewal, unique};
 use crate::backend::{Backend, Need};
 use crate::suite::skip;
 
@@ -106,4 +106,52 @@ pub(super) async fn oldest_first(admin: &Arc<dyn LeaseAdmin>, name: &LeaseName) 
     let mut changes = admin.history(Some(name), None, 1_000).await.expect("a history");
     changes.reverse();
     changes
+}
+
+/// History and leases are read page by page, by name and by what a name begins with.
+pub async fn leases_and_their_history_come_page_by_page(backend: &dyn Backend) {
+    let Some(admin) = backend.admin().await else { return skip(backend, Need::Admin) };
+    let player = Player::enter(backend, "pages").await;
+    let stem = fresh("pages").to_string();
+    let names: Vec<_> =
+        ["", "%", "/a", "/a ", "/b", "/\u{e4}"].iter().map(|end| named(&format!("{stem}{end}"))).collect();
+    for name in &names {
+        let grant = player.takes(name, LONG).await;
+        player.releases(&grant).await;
+    }
+    let acquired = player.row(&names[5]).await.acquired_at;
+    let list = async |prefix: &str, after: Option<&LeaseName>, limit: u32| {
+        let page = LeasePageOf { after: after.cloned(), prefix: Some(prefix.to_owned()), limit };
+        let (rows, _) = admin.list(&page).await.expect("a list");
+        rows.into_iter().map(|row| row.name).collect::<Vec<_>>()
+    };
+    assert_eq!(list(&stem, None, 100).await, names);
+    assert_eq!(list(&format!("{stem}/"), None, 100).await, names[2..]);
+    assert_eq!(list(&format!("{stem}%"), None, 100).await, names[1..2], "nothing in a prefix is a pattern");
+    assert_eq!(list(&stem, Some(&names[1]), 2).await, names[2..4]);
+    assert_eq!(list(&stem, Some(&names[5]), 10).await, []);
+    let (rows, now) = admin
+        .list(&LeasePageOf { after: Some(names[5].clone()), prefix: Some(stem), limit: 1 })
+        .await
+        .expect("a list");
+    assert!(rows.is_empty() && now >= acquired, "the time is told also when there is no row");
+
+    for _ in 0..3 {
+        let grant = player.takes(&names[0], LONG).await;
+        player.releases(&grant).await;
+    }
+    for name in [Some(&names[0]), None] {
+        let whole = admin.history(name, None, 20).await.expect("a history");
+        // From a known line on: others may write meanwhile.
+        let first = whole[0].id.expect("a number");
+        let (mut paged, mut before) = (Vec::new(), Some(HistoryId(first.0 + 1)));
+        while paged.len() < whole.len() {
+            let page = admin.history(name, before, 3).await.expect("a history");
+            before = page.last().expect("there is more").id;
+            assert!(before.is_some(), "a line that is written has a number");
+            paged.extend(page);
+        }
+        paged.truncate(whole.len());
+        assert_eq!(paged, whole);
+    }
 }

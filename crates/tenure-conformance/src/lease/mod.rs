@@ -135,6 +135,7 @@ macro_rules! __lease_cases {
                 what_changes_no_holder_writes_no_history,
                 history_is_limited_and_newest_first,
                 history_survives_its_row,
+                leases_and_their_history_come_page_by_page,
             }
             registry {
                 a03_the_registry_can_be_prepared_again_and_again,
@@ -145,6 +146,7 @@ macro_rules! __lease_cases {
                 s15_terms_rise_with_the_numbers_of_whoever_granted,
                 s15_a_number_that_went_back_is_refused,
                 s15_another_epoch_gets_a_higher_term,
+                s15_who_was_granted_elsewhere_is_not_deposed_from_another_place,
                 s15_of_two_who_record_at_once_the_later_number_stays,
                 a_revoked_recorded_holder_is_told,
                 a_holding_of_another_store_of_the_same_kind_is_no_lease_of_this_one,

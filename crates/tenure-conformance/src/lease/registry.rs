@@ -142,7 +142,8 @@ pub async fn a_recording_does_not_overwrite_a_held_lease(backend: &dyn Backend) 
     let Some(Scene { registry, look, entry, .. }) = scene(backend).await else { return };
     let grant = look.takes(&entry.name, LONG).await;
     let before = look.row(&entry.name).await;
-    assert_eq!(registry.record(&entry, LONG).await.expect("an answer"), Recorded::NameTaken);
+    let taken = registry.record(&entry, LONG).await.expect("an answer");
+    assert_eq!(taken, Recorded::NameTaken { by: grant.node.name.clone(), place: None });
     assert!(!touches(&registry, &entry, grant.term).await);
     assert!(!registry.stamp_released(&entry, grant.term).await.expect("an answer"));
     assert_eq!(look.row(&entry.name).await, before);
@@ -217,6 +218,7 @@ pub async fn s15_another_epoch_gets_a_higher_term(backend: &dyn Backend) {
     let Some(Scene { registry, entry, .. }) = scene(backend).await else { return };
     let old = granted_as(&entry.name, "a", 41);
     let first = record(&registry, &old, LONG).await;
+    assert!(registry.stamp_released(&old, first).await.expect("stamped"));
     let new = granted_as(&entry.name, "b", 1);
     let second = match registry.record(&new, LONG).await.expect("recorded") {
         Recorded::Anew { term, before } => {
@@ -229,6 +231,7 @@ pub async fn s15_another_epoch_gets_a_higher_term(backend: &dyn Backend) {
     assert_eq!(record(&registry, &new, LONG).await, second, "the same holding again");
     assert!(!touches(&registry, &old, first).await);
     // Another place altogether counts for itself, and is not compared either.
+    assert!(registry.stamp_released(&new, second).await.expect("stamped"));
     let elsewhere = Entry { backend: "another".into(), ..granted_as(&entry.name, "b", 1) };
     match registry.record(&elsewhere, LONG).await.expect("recorded") {
         Recorded::Anew { term, before } => {
@@ -236,6 +239,37 @@ pub async fn s15_another_epoch_gets_a_higher_term(backend: &dyn Backend) {
             assert!(term > second);
         }
         other => panic!("{other:?}"),
+    }
+}
+
+/// Two places that grant one lease, because not all processes were told the same; or one that was set up anew while the holder
+/// lives: only whoever granted it knows that the holder is gone, so it is waited for, and not deposed.
+pub async fn s15_who_was_granted_elsewhere_is_not_deposed_from_another_place(backend: &dyn Backend) {
+    let Some(Scene { registry, look, entry, .. }) = scene(backend).await else { return };
+    let present = granted_as(&entry.name, "a", 41);
+    let short = backend.short_ttl();
+    let first = record(&registry, &present, LONG).await;
+    let before = look.row(&entry.name).await;
+    let anew = granted_as(&entry.name, "b", 1);
+    let elsewhere = Entry { backend: "another".into(), ..granted_as(&entry.name, "a", 1_000) };
+    for other in [&anew, &elsewhere] {
+        let taken = registry.record(other, LONG).await.expect("an answer");
+        let by = present.node.name.clone();
+        assert_eq!(taken, Recorded::NameTaken { by, place: Some(present.backend.clone()) });
+    }
+    assert_eq!(look.row(&entry.name).await, before, "nothing was written");
+    assert!(touches(&registry, &present, first).await);
+    // Its own claim, granted anew, is no other holder.
+    let own = Entry { origin: anew.origin.clone(), ..present.clone() };
+    let second = match registry.record(&own, short).await.expect("recorded") {
+        Recorded::Anew { term, .. } => term,
+        other => panic!("{other:?}"),
+    };
+    assert!(second > first);
+    backend.pass(short + Duration::from_millis(300)).await;
+    match registry.record(&elsewhere, LONG).await.expect("an answer") {
+        Recorded::Anew { term, .. } => assert!(term > second, "{second}, {term}"),
+        other => panic!("its time is over: {other:?}"),
     }
 }
 

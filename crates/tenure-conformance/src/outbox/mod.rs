@@ -155,10 +155,26 @@ macro_rules! __outbox_cases {
                 a_relay_delivers_large_payloads,
             }
             search {
+                a_search_ends_where_it_was_told_and_goes_on_from_there,
+                a_search_looks_at_no_more_rows_than_it_may,
+                a_search_by_state_has_no_gaps,
+                a_search_by_time_finds_the_edges,
+                a_payload_is_cut_where_it_was_told_and_its_size_is_whole,
+                filters_that_are_sql_stay_filters,
             }
             causes {
+                dead_messages_of_one_cause_are_one_group,
+                causes_come_page_by_page,
+                retry_of_a_cause_leaves_other_causes_alone,
+                s51_two_operators_retry_one_group_and_each_message_is_changed_once,
+                discarded_messages_are_in_no_group,
+                a_cause_survives_retry_and_a_second_death,
+                a_count_of_the_dead_ends_where_it_was_told,
             }
             pulse {
+                a_pulse_agrees_with_the_numbers_of_a_small_outbox,
+                the_lag_of_a_pulse_leaves_out_what_could_not_go,
+                a_pulse_counts_no_further_than_it_is_told,
             }
         }
     };

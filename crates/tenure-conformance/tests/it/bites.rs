@@ -15,7 +15,7 @@ use crate::broken_registry::RegistryFlaw;
 use crate::memory::MemoryBackend;
 
 /// A safety rule of the core that is off, and the cases that must notice.
-const RULES: [(Rule, &[&str]); 7] = [
+const RULES: [(Rule, &[&str]); 8] = [
     (
         Rule::RenewByTerm,
         &[
@@ -58,6 +58,7 @@ const RULES: [(Rule, &[&str]); 7] = [
     ),
     (Rule::RenewalsInOrder, &["a_renewal_that_comes_after_a_later_one_changes_nothing"]),
     (Rule::OriginRises, &["s15_a_number_that_went_back_is_refused"]),
+    (Rule::PlacesTakeTurns, &["s15_who_was_granted_elsewhere_is_not_deposed_from_another_place"]),
 ];
 
 /// A store that is wrong in one way, and the cases that must notice.

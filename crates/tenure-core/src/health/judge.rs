@@ -113,6 +113,10 @@ fn outbox(facts: &Facts, thresholds: &HealthThresholds) -> Vec<Check> {
     let least = |count: &Count| if count.or_more { "+" } else { "" };
     let lag = pulse.lag.unwrap_or_default();
     let waits = match pulse.lag {
+        None if pulse.lag_is_unknown() => format!(
+            "whether anything is late is not known: more than {} wait, and the first of them are not due yet",
+            pulse.pending.number
+        ),
         None => "nothing is late".to_owned(),
         Some(_) => {
             let least = if pulse.lag_is_least { "at least " } else { "" };
@@ -123,7 +127,10 @@ fn outbox(facts: &Facts, thresholds: &HealthThresholds) -> Vec<Check> {
     vec![
         ready(
             "outbox-lag",
-            Level::of(lag >= thresholds.lag_degraded, lag >= thresholds.lag_unhealthy),
+            Level::of(
+                pulse.lag_is_unknown() || lag >= thresholds.lag_degraded,
+                lag >= thresholds.lag_unhealthy,
+            ),
             waits,
         ),
         ready(

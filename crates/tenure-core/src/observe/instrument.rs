@@ -54,7 +54,6 @@ pub struct Counter<const N: usize>([AtomicU64; N]);
 
 impl<const N: usize> Counter<N> {
     /// All at zero.
-    #[allow(clippy::new_without_default)]
     pub const fn new() -> Self {
         Self([const { AtomicU64::new(0) }; N])
     }
@@ -98,7 +97,6 @@ const ABSENT: i64 = i64::MIN;
 
 impl<const N: usize> Gauge<N> {
     /// Nothing is known.
-    #[allow(clippy::new_without_default)]
     pub const fn new() -> Self {
         Self([const { AtomicI64::new(ABSENT) }; N])
     }
@@ -192,7 +190,6 @@ struct Buckets {
 
 impl<const N: usize> Histogram<N> {
     /// All at zero.
-    #[allow(clippy::new_without_default)]
     pub const fn new() -> Self {
         Self(
             [const { Buckets { counts: [const { AtomicU64::new(0) }; BUCKETS], sum_micros: AtomicU64::new(0) } };
@@ -280,7 +277,6 @@ pub struct Family<T> {
 
 impl<T: Default> Family<T> {
     /// No name yet.
-    #[allow(clippy::new_without_default)]
     pub const fn new() -> Self {
         Self { known: Mutex::new(BTreeMap::new()) }
     }

@@ -107,7 +107,10 @@ fn without_names(reason: &str) -> String {
         if !word.is_empty() {
             let lower = word.to_lowercase();
             let code = lower.bytes().all(|byte| byte.is_ascii_digit()) && CODE_WORDS.contains(&&*before);
-            plain.push_str(if is_name(&lower) && !code { "#" } else { &lower });
+            match is_name(&lower) && !code {
+                true => push_name(&mut plain),
+                false => plain.push_str(&lower),
+            }
             (before, rest) = (lower, &rest[word.len()..]);
             continue;
         }
@@ -115,7 +118,7 @@ fn without_names(reason: &str) -> String {
         if matches!(first, '"' | '\'' | '`')
             && let Some(end) = rest.find(first)
         {
-            plain.push('#');
+            push_name(&mut plain);
             rest = &rest[end + 1..];
         } else if first.is_whitespace() {
             if !plain.ends_with(' ') {
@@ -126,6 +129,16 @@ fn without_names(reason: &str) -> String {
         }
     }
     plain.trim_end().to_owned()
+}
+
+/// `1.5`, `10.0.0.1:80` and `7` are one name each.
+fn push_name(plain: &mut String) {
+    let goes_on = [".", ",", ":"].iter().any(|mark| plain.ends_with(&format!("#{mark}")));
+    if goes_on {
+        plain.pop();
+    } else {
+        plain.push('#');
+    }
 }
 
 /// Apostrophes within a word are read before this is asked, hyphens belong to UUIDs and to names such as `order-7`.
@@ -155,6 +168,8 @@ mod tests {
     fn causes_leave_out_numbers_and_names() {
         same("order 17 is not known", "order 4711 is not known");
         same("timed out after 1.5s", "timed out after 30.25s");
+        same("timed out after 1.5 s, again", "timed out after 2 s, again");
+        same("no host at 10.0.0.1:80", "no host at 17");
         same("no row 018f3c2e-aaaa-7bbb-8ccc-abcdefabcdef", "no row abcdefab-cdef-abcd-efab-cdefabcdefab");
         same("key 'ada' is there", "key 'bob; drop table' is there");
         same("key \"ada\" is there", "key \"it's bob\" is there");

@@ -61,6 +61,13 @@ pub struct Pulse {
     pub lag_is_least: bool,
 }
 
+impl Pulse {
+    /// Whether it cannot be told if anything is late: none of those that were looked at is due, and there are more.
+    pub fn lag_is_unknown(&self) -> bool {
+        self.lag.is_none() && self.pending.or_more
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,40 +1,47 @@
 //! Bulk changes under way and done.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tenure_core::outbox::Filter;
 
 use super::{list as envelope, told};
 use crate::act::Change;
 use crate::asked::{Allowed, Operate, View};
+use crate::jobs::{Order, RATE};
 use crate::params::Param;
 use crate::problem::Problem;
 use crate::routes::Answer;
 
-pub(super) const ID: Param = Param::number("id", 1, u64::MAX, "the number of a job").needed();
+pub(super) const ID: Param = Param::text("id", 16, "the number of a job").needed();
 
 pub(super) async fn list(allowed: Allowed<View>) -> Answer {
-    let _ = &allowed.desk.jobs;
-    envelope(Vec::<Value>::new(), None::<String>)
+    envelope(allowed.desk.jobs.list().iter().map(|job| job.shape()).collect::<Vec<Value>>(), None::<String>)
 }
 
 pub(super) async fn one(allowed: Allowed<View>) -> Answer {
-    let _ = allowed.query.number(&ID)?;
-    Err(Problem::NotFound("there is no such job in this process".into()))
+    let job = allowed.desk.jobs.get(&allowed.query.need(&ID)?).ok_or_else(unknown)?;
+    told(&job.shape())
 }
 
 pub(super) async fn stop(allowed: Allowed<Operate>) -> Answer {
-    let _ = allowed.body.number(&ID)?;
-    told(&json!({}))?;
-    Err(Problem::NotFound("there is no such job in this process".into()))
+    let id = allowed.body.need(&ID)?;
+    allowed.desk.jobs.stop(&id, allowed.name()).ok_or_else(unknown)?;
+    told(&allowed.desk.jobs.get(&id).ok_or_else(unknown)?.shape())
 }
 
 /// Begins a job.
 pub(super) async fn start(
-    _allowed: &Allowed<Operate>,
-    _change: Change,
-    _filter: Filter,
-    _limit: u32,
-    _rate: Option<u32>,
+    allowed: &Allowed<Operate>,
+    change: Change,
+    filter: Filter,
+    limit: u32,
+    rate: Option<u32>,
 ) -> Result<Value, Problem> {
-    Err(Problem::Busy("jobs are not built yet".into()))
+    let until = allowed.operator().and_then(|operator| operator.expires_at);
+    let rate = rate.map_or(RATE, u64::from);
+    let order = Order { change, filter, limit: limit.into(), rate, by: allowed.actor(), until };
+    Ok(allowed.desk.jobs.start(&allowed.desk, order)?.shape())
+}
+
+fn unknown() -> Problem {
+    Problem::NotFound("there is no such job in this process".into())
 }

@@ -10,8 +10,8 @@ use super::TokensError;
 /// The fewest bytes of a key that is given.
 pub const KEY_MIN_BYTES: usize = 32;
 
-/// A secret that signs session cookies and the tokens of forms. Every node of a service needs the same one: a session that
-/// began on one node goes on at the next.
+/// A secret that signs session cookies and the tokens of forms. Where several nodes serve one dashboard behind one name they
+/// need the same one: a session that began on one node goes on at the next.
 #[derive(Clone)]
 pub struct SigningKey(Vec<u8>);
 
@@ -25,17 +25,21 @@ impl SigningKey {
         Ok(Self(bytes))
     }
 
-    /// The key that follows from the tokens themselves: the same on every node that has the same tokens, after a restart
-    /// too. Sessions end when any of the tokens changes.
-    pub(super) fn of_hashes(hashes: impl IntoIterator<Item = [u8; 32]>) -> Self {
-        let mut hashes: Vec<_> = hashes.into_iter().collect();
-        hashes.sort_unstable();
-        let parts: Vec<&[u8]> = hashes.iter().map(<[u8; 32]>::as_slice).collect();
-        Self(sign(b"tenure dashboard v1", "key", &parts).to_vec())
+    /// A key that nobody else has: sessions that it signed end with the process. It does not follow from the lines of the
+    /// tokens, for whoever had read those could then sign a session, and would need no token.
+    pub fn random() -> Result<Self, TokensError> {
+        let mut bytes = vec![0; KEY_MIN_BYTES];
+        getrandom::fill(&mut bytes).map_err(|_| TokensError::NoRandomness)?;
+        Ok(Self(bytes))
+    }
+
+    /// What signs where nobody acts.
+    pub(super) fn of_nobody() -> Self {
+        Self(vec![0; KEY_MIN_BYTES])
     }
 
     /// Signs `parts` for one purpose. Each part is preceded by its length, so that no two lists of parts are one text.
-    pub(super) fn sign(&self, purpose: &str, parts: &[&[u8]]) -> [u8; 32] {
+    pub(crate) fn sign(&self, purpose: &str, parts: &[&[u8]]) -> [u8; 32] {
         sign(&self.0, purpose, parts)
     }
 }
@@ -71,11 +75,9 @@ mod tests {
     }
 
     #[test]
-    fn nodes_with_the_same_tokens_have_the_same_key() {
-        let (one, two) =
-            (SigningKey::of_hashes([[1; 32], [2; 32]]), SigningKey::of_hashes([[2; 32], [1; 32]]));
-        assert_eq!(one.sign("a", &[]), two.sign("a", &[]));
-        assert_ne!(one.sign("a", &[]), SigningKey::of_hashes([[1; 32]]).sign("a", &[]));
+    fn no_two_processes_have_the_same_key_unless_it_is_given() {
+        let (one, two) = (SigningKey::random().unwrap(), SigningKey::random().unwrap());
+        assert_ne!(one.sign("a", &[]), two.sign("a", &[]));
     }
 
     #[test]

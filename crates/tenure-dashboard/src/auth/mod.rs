@@ -67,8 +67,8 @@ impl Auth {
         Self { way: Way::Loopback { payloads: false }, key: None }
     }
 
-    /// Signs sessions with this key instead of the one that follows from the tokens: sessions then outlive a change of
-    /// other lines of the tokens.
+    /// Signs sessions with this key instead of one that the process makes for itself: sessions then outlive it, and hold on
+    /// every node that has the same key.
     #[must_use]
     pub fn signed_with(mut self, key: SigningKey) -> Self {
         self.key = Some(key);
@@ -92,9 +92,9 @@ impl Auth {
     pub(crate) fn key(&self) -> SigningKey {
         match (&self.key, &self.way) {
             (Some(key), _) => key.clone(),
-            (None, Way::Tokens(tokens)) => tokens.key(),
+            (None, Way::Tokens(tokens)) => tokens.key().clone(),
             // Without tokens nobody acts, so what it signs opens nothing.
-            (None, _) => SigningKey::of_hashes([]),
+            (None, _) => SigningKey::of_nobody(),
         }
     }
 }

@@ -34,6 +34,8 @@ const TOKEN_MAX_BYTES: usize = 512;
 pub struct Tokens {
     lines: Mutex<Vec<Line>>,
     file: Option<TokenFile>,
+    /// Signs sessions where no key was given.
+    key: SigningKey,
 }
 
 /// One token: whose it is, and what it allows. It holds the hash only.
@@ -164,7 +166,7 @@ impl Tokens {
     fn of(lines: Vec<Line>) -> Result<Self, TokensError> {
         match lines.len() {
             0 => Err(TokensError::None),
-            1..=TOKENS_MAX => Ok(Self { lines: Mutex::new(lines), file: None }),
+            1..=TOKENS_MAX => Ok(Self { lines: Mutex::new(lines), file: None, key: SigningKey::random()? }),
             _ => Err(TokensError::TooMany),
         }
     }
@@ -183,10 +185,20 @@ impl Tokens {
         self.pick(|line| line.name.as_bytes().ct_eq(name.as_bytes()) & line.hash[..8].ct_eq(fingerprint))
     }
 
-    /// The key that follows from the tokens as they are now.
-    pub(super) fn key(&self) -> SigningKey {
+    /// The key of this process, for where no other was given.
+    pub(super) fn key(&self) -> &SigningKey {
+        &self.key
+    }
+
+    /// What tells the tokens as they are now from others: whoever was let in by them is looked at anew when it changes.
+    pub(crate) fn mark(&self) -> [u8; 32] {
         self.read_again();
-        SigningKey::of_hashes(locked(&self.lines).iter().map(|line| line.hash))
+        let mut all = Sha256::new();
+        for line in locked(&self.lines).iter() {
+            all.update(line.hash);
+            all.update(line.permissions.to_string().as_bytes());
+        }
+        all.finalize().into()
     }
 
     fn pick(&self, fits: impl Fn(&Line) -> Choice) -> Option<Line> {

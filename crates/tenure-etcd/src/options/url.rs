@@ -97,7 +97,7 @@ fn host(text: &str) -> Result<String, StoreError> {
     } else {
         refuse(format!(
             "a host of the etcd URL cannot be read; {LOOKS_LIKE}, with special characters of the password \
-             percent-encoded: `@` as %40, `/` as %2F"
+             percent-encoded: an at sign as %40, `/` as %2F"
         ))
     }
 }

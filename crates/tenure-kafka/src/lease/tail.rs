@@ -37,6 +37,8 @@ const TURN: Duration = Duration::from_millis(100);
 pub(crate) struct View {
     /// What tells this topic from others of the same name: the first mark on it, and where it stands.
     pub(crate) epoch: Option<(i64, String)>,
+    /// Where the first record stands that is not Tenure's, if it came before any mark: the topic is somebody else's.
+    pub(crate) strange: Option<i64>,
     /// The last word on every lease.
     pub(crate) leases: BTreeMap<LeaseName, Seen>,
     /// The offset that comes next.
@@ -76,7 +78,12 @@ impl View {
                     tracing::warn!(%lease, offset, "a record of the lease's topic cannot be read; passing over it")
                 }
             },
-            None => tracing::debug!(offset, "a record of the lease's topic is not Tenure's; passing over it"),
+            None => {
+                tracing::debug!(offset, "a record of the lease's topic is not Tenure's; passing over it");
+                if self.epoch.is_none() {
+                    self.strange.get_or_insert(offset);
+                }
+            }
         }
     }
 
@@ -158,7 +165,16 @@ impl Tail {
             let message = format!("no thread for the topic's reader: {error}");
             return Err(StoreError::Failed { store: label, message, source: None });
         }
-        if tail.caught_up().await?.epoch.is_none() {
+        let found = tail.caught_up().await?;
+        if let (None, Some(offset)) = (&found.epoch, found.strange) {
+            let topic = &options.topic;
+            let message = format!(
+                "the topic {topic} holds records that are not Tenure's (the first at offset {offset}): leases need a topic of \
+                 their own; name another, which is made if it is missing"
+            );
+            return Err(StoreError::Refused { store: label, message });
+        }
+        if found.epoch.is_none() {
             let mark = uuid::Uuid::new_v4().simple().to_string();
             publish::mark(producer, options, &mark).await?;
             tail.wait("its mark", |view| view.epoch.is_some()).await?;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use rdkafka::ClientConfig;
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
 use rdkafka::client::DefaultClientContext;
+use rdkafka::producer::{FutureProducer, FutureRecord, Producer as _};
 use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
 use tenure_core::StoreError;
 use tenure_core::contract::LeaseStore;
@@ -47,6 +48,25 @@ async fn a_topic_with_two_partitions_is_refused() {
     let answer = ann.store.try_acquire(&ann.claim(&lease("two"), TTL)).await;
     let Err(StoreError::Refused { message, .. }) = answer else { panic!("{answer:?}") };
     assert!(message.contains("2 partitions") && message.contains(&place.options.topic), "{message}");
+}
+
+/// Nothing is written among somebody's orders because a URL names the wrong topic.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_topic_with_records_of_others_is_refused_and_left_alone() {
+    let Some(place) = Place::quick() else { return };
+    let name = &place.options.topic;
+    let topic = NewTopic::new(name, 1, TopicReplication::Fixed(1));
+    admin(&place).create_topics([&topic], &AdminOptions::new()).await.unwrap();
+    let brokers = place.options.kafka.brokers().join(",");
+    let orders: FutureProducer = ClientConfig::new().set("bootstrap.servers", brokers).create().unwrap();
+    let order = FutureRecord::to(name).key("order-7").payload("{}");
+    orders.send(order, Duration::from_secs(10)).await.unwrap();
+    let ann = place.enter("ann");
+    let answer = ann.store.try_acquire(&ann.claim(&lease("job"), TTL)).await;
+    let Err(StoreError::Refused { message, .. }) = answer else { panic!("{answer:?}") };
+    assert!(message.contains("not Tenure's") && message.contains(name.as_str()), "{message}");
+    let (_, end) = orders.client().fetch_watermarks(name, 0, Duration::from_secs(10)).unwrap();
+    assert_eq!(end, 1, "nothing was written");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

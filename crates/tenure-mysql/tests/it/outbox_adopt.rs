@@ -302,3 +302,48 @@ fn what_is_not_in_the_queue_yet_is_pending_all_the_same() {
         assert_eq!(store.list(&selection).await.unwrap().messages, []);
     });
 }
+
+/// One message is put into the queue by values, several by what their rows say: the places are the same.
+#[test]
+fn alone_or_among_others_a_message_gets_the_same_place() {
+    on_both(|sandbox| async move {
+        let (store, mut user) = (sandbox.store().await, sandbox.user().await);
+        let plain = || NewMessage::json("t", "k", "{}");
+        let longest = "ü".repeat(250);
+        let kinds = [
+            plain().from_version("s", 7, 3),
+            plain().from_source(longest),
+            plain().from_source("\\' é"),
+            plain(),
+            plain().delayed(Duration::from_secs(90)),
+            plain().from_source("s").delayed(Duration::from_secs(90)),
+        ];
+        let places = format!(
+            "SELECT HEX(p.lane), \
+                    CAST(CASE WHEN p.lane = X'' THEN p.place_a - p.due_us ELSE p.place_a END AS CHAR), CAST(p.place_b AS CHAR), \
+                    CAST((p.due_us - TIMESTAMPDIFF(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at))) DIV 5000000 AS CHAR), \
+                    CAST(p.queued AS CHAR), CAST(p.attempts AS CHAR), CAST(p.forgiven AS CHAR) \
+             FROM {} AS p JOIN {} AS o ON o.id = p.id ORDER BY p.id",
+            sandbox.table("outbox_pending"),
+            sandbox.table("outbox")
+        );
+        for message in kinds {
+            let what = format!("{:?} {:?}", message.source, message.delay);
+            sandbox.batch(&format!("DELETE FROM {}", sandbox.table("outbox_pending"))).await;
+            for many in [1, 2] {
+                let mut open = user.begin().await.unwrap();
+                let messages = vec![NewMessage { id: None, ..message.clone() }; many];
+                store.outbox().enqueue_all(&mut open, &messages).await.unwrap();
+                open.commit().await.unwrap();
+            }
+            let rows = sandbox.query(&places).await;
+            let text = |row: &sqlx::mysql::MySqlRow| -> Vec<String> {
+                (0..7).map(|at| sqlx::Row::get_unchecked(row, at)).collect()
+            };
+            let rows: Vec<_> = rows.iter().map(text).collect();
+            assert_eq!(rows.len(), 3, "{what}");
+            assert!(rows.iter().all(|row| *row == rows[0]), "{what}: {rows:?}");
+            assert_eq!(rows[0][3..], ["0", "1", "0", "0"].map(String::from), "{what}");
+        }
+    });
+}

@@ -48,7 +48,7 @@ fn queue(sandbox: &Sandbox) -> String {
 }
 
 /// How many rows a statement reads, by the server's own count.
-async fn reads(user: &mut MySqlConnection, statements: &[String]) -> i64 {
+pub(crate) async fn reads(user: &mut MySqlConnection, statements: &[String]) -> i64 {
     sqlx::raw_sql("FLUSH STATUS").execute(&mut *user).await.unwrap();
     for statement in statements {
         sqlx::raw_sql(AssertSqlSafe(statement.clone())).fetch_all(&mut *user).await.unwrap();
@@ -58,7 +58,7 @@ async fn reads(user: &mut MySqlConnection, statements: &[String]) -> i64 {
     rows.iter().map(|row| row.get::<String, _>(1).parse::<i64>().unwrap()).sum()
 }
 
-fn filled(statement: &str, values: &[&str]) -> String {
+pub(crate) fn filled(statement: &str, values: &[&str]) -> String {
     let mut text = statement.to_owned();
     for (at, value) in values.iter().enumerate().rev() {
         text = text.replace(&format!("${}", at + 1), value);

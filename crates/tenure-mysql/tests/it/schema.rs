@@ -6,9 +6,13 @@ use std::time::Duration;
 
 use sqlx::{AssertSqlSafe, Row as _};
 use tenure_core::StoreError;
-use tenure_core::contract::{LeaseAdmin as _, LeaseStore as _, Migrated, Schema as _};
+use tenure_core::contract::{
+    LeaseAdmin as _, LeaseStore as _, Migrated, RunnerStore as _, Schema as _, Stories as _,
+};
+use tenure_core::event::Position;
 use tenure_core::lease::LeaseName;
 use tenure_core::naming::Naming;
+use tenure_core::outbox::CauseId;
 use tenure_mysql::{MySqlOptions, MySqlStore, migrations};
 
 use crate::bed::{Bed, claim, granted, name, on_both, run};
@@ -20,6 +24,7 @@ on_both!(
     s39_many_nodes_migrate_at_once_through_a_proxy_that_multiplexes,
     s39_a_node_that_waited_for_another_finds_its_work_done,
     s39_a_migration_that_was_broken_off_is_taken_up_again,
+    s39_version_7_keeps_what_is_there_and_is_taken_up_again,
     s39_a_migration_that_failed_leaves_no_lock_behind,
     s39_an_old_program_refuses_a_newer_schema,
     every_call_without_a_schema_says_how_to_make_one,
@@ -102,6 +107,45 @@ async fn s39_a_migration_that_was_broken_off_is_taken_up_again(server: Server) {
         let migrated = store.migrate().await.unwrap_or_else(|error| panic!("after {done}: {error}"));
         assert_eq!(migrated.to, newest(), "after {done} statements");
         store.verify_schema().await.unwrap();
+    }
+}
+
+/// From version 6, with messages and events in it, after each statement that a node may have died behind.
+async fn s39_version_7_keeps_what_is_there_and_is_taken_up_again(server: Server) {
+    for done in 0.. {
+        let Some(sandbox) = Sandbox::empty(server) else { return };
+        let store = sandbox.sql().await;
+        let script = store.migrations();
+        let (before, after) = script.split_once("-- 0007").expect("version 7");
+        let (outbox, dead, events) =
+            (sandbox.table("outbox"), sandbox.table("outbox_dead"), sandbox.table("events"));
+        let there = format!(
+            "INSERT INTO {outbox} (id, topic, type, payload, fresh) VALUES (1, 't', 'k', 'x', NULL); \
+             INSERT INTO {dead} (id, outcome, reason, attempts, halts) VALUES (1, 'rejected', 'no', 1, 0); \
+             INSERT INTO {events} (stream, version, event_id, type, schema_version, correlation, payload) \
+             VALUES ('s', 1, uuid(), 'k', 1, 'c', 'x');"
+        );
+        let part: Vec<&str> = after.split_inclusive(";\n").collect();
+        let part = format!("-- {}", part[..done].concat());
+        run(&sandbox.url, format!("{before}{there}\n{part}")).await;
+        let noted = done == after.split_inclusive(";\n").count();
+        let from = if noted { newest() } else { 6 };
+        assert_eq!(store.migrate().await.unwrap(), Migrated { from, to: newest() }, "after {done}");
+        store.verify_schema().await.unwrap();
+        let graves = tenure_core::contract::OutboxAdmin::graves(&store, None, 10, 10).await.unwrap().graves;
+        let found: Vec<_> = graves.iter().map(|grave| (grave.cause, grave.messages.number)).collect();
+        assert_eq!(found, [(CauseId::UNKNOWN, 1)], "after {done}");
+        assert_eq!(store.story("c", Position(0), 10).await.unwrap().events.len(), 1, "after {done}");
+        assert!(store.runners(Duration::from_secs(9), 10).await.unwrap().rows.is_empty());
+        let keys = format!(
+            "SELECT DISTINCT index_name FROM information_schema.statistics WHERE table_schema = database() \
+             AND table_name IN ('{dead}', '{events}') AND index_name IN ('cause', 'correlation')"
+        );
+        assert_eq!(sandbox.query(&keys).await.len(), 2, "after {done}");
+        if noted {
+            assert!(done > 3);
+            break;
+        }
     }
 }
 

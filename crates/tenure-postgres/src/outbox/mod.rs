@@ -19,12 +19,14 @@
 //! | `admin` | what an operator does |
 
 mod admin;
+mod causes;
 mod content;
 mod enqueue;
 mod inbox;
 mod look;
 mod pool;
 mod record;
+mod search;
 pub(crate) mod statements;
 
 use std::sync::Arc;

@@ -26,6 +26,7 @@ struct Columns<'a> {
     next: Vec<i16>,
     pauses: Vec<i64>,
     reasons: Vec<Option<&'a str>>,
+    causes: Vec<i64>,
 }
 
 impl<'a> Columns<'a> {
@@ -47,6 +48,7 @@ impl<'a> Columns<'a> {
             columns.next.push(next);
             columns.pauses.push(pause);
             columns.reasons.push(outcome.reason.as_deref());
+            columns.causes.push(outcome.cause().as_column());
         }
         columns
     }
@@ -74,6 +76,7 @@ impl Shared {
             (&columns.next, Type::INT2_ARRAY),
             (&columns.pauses, Type::INT8_ARRAY),
             (&columns.reasons, Type::TEXT_ARRAY),
+            (&columns.causes, Type::INT8_ARRAY),
         ];
         let statements = &self.statements.outbox;
         let all_done = outcomes.iter().all(|outcome| {

@@ -42,9 +42,12 @@ pub(crate) struct Statements {
     pub(crate) list: Lists,
     pub(crate) show: String,
     pub(crate) attempts: String,
-    pub(crate) count_dead: String,
-    pub(crate) retry: String,
-    pub(crate) discard: String,
+    pub(crate) row_before: String,
+    pub(crate) pulse: String,
+    pub(crate) causes: String,
+    pub(crate) count_dead: Dead,
+    pub(crate) retry: Dead,
+    pub(crate) discard: Dead,
     pub(crate) inbox_accept: String,
     pub(crate) inbox_read: String,
     pub(crate) inbox_refuse: String,
@@ -61,17 +64,34 @@ pub(crate) struct Lists {
     pub(crate) dispatched: String,
     pub(crate) dead: String,
     pub(crate) discarded: String,
+    pub(crate) of_cause: String,
+    pub(crate) rows: String,
+}
+
+/// How dead messages are found: all of them, or those of one cause.
+#[derive(Debug)]
+pub(crate) struct Dead {
+    pub(crate) any: String,
+    pub(crate) of_cause: String,
 }
 
 impl Statements {
     pub(crate) fn new(naming: &Naming) -> Self {
         let fill = |template: &str| fill(naming, &template.replace("{dead_filter}", DEAD_FILTER));
-        let list = |rows: &str, state: &str, order: &str, more: &str| {
+        let list = |walk: &str, joins: &str, state: &str, more: &str| {
             let template = include_str!("../../sql/outbox_list.sql");
-            let parts = [("{rows}", rows), ("{state}", state), ("{order}", order), ("{more}", more)];
+            let parts = [("{walk}", walk), ("{joins}", joins), ("{state}", state), ("{more}", more)];
             fill(&parts.iter().fold(template.to_owned(), |sql, (mark, part)| sql.replace(mark, part)))
         };
-        let by_id = "o.message_id = $6::text::uuid";
+        let walked = |table: &str, fits: &str, which: &str| {
+            let parts = [("{table}", table), ("{fits}", fits), ("{which}", which)];
+            let walk = parts.iter().fold(WALK_BESIDE.to_owned(), |sql, (mark, part)| sql.replace(mark, part));
+            list(&walk, "", "", "")
+        };
+        let dead = |template: &str| Dead {
+            any: fill(&template.replace("{cause}", "")),
+            of_cause: fill(&template.replace("{cause}", " AND d.cause = $9")),
+        };
         Self {
             look: fill(&look(WHOLE)),
             look_part: fill(&look(PART)),
@@ -86,18 +106,23 @@ impl Statements {
             wake: fill(include_str!("../../sql/outbox_wake.sql")),
             stats: fill(include_str!("../../sql/outbox_stats.sql")),
             list: Lists {
-                any: list(BY_MESSAGE, "true", "o.id", ""),
-                by_id: list(BY_MESSAGE, by_id, "o.id", ""),
-                pending: list(BY_QUEUE, "p.due_at IS NOT NULL", "p.id", ""),
-                dispatched: list(BY_MESSAGE, "p.id IS NULL AND d.id IS NULL", "o.id", ""),
-                dead: list(BY_GRAVE, "d.discarded_at IS NULL", "d.id", ""),
-                discarded: list(BY_GRAVE, "d.discarded_at IS NOT NULL", "d.id", ""),
+                any: list(WALK, "", "", ""),
+                by_id: list(BY_ID, "", "", ""),
+                pending: walked("{outbox_pending}", "x.due_at IS NOT NULL", ""),
+                dispatched: list(WALK, UNFINISHED, " AND p.id IS NULL AND d.id IS NULL", ""),
+                dead: walked("{outbox_dead}", "true", " AND x.discarded_at IS NULL"),
+                discarded: walked("{outbox_dead}", "x.discarded_at IS NOT NULL", ""),
+                of_cause: walked("{outbox_dead}", "true", " AND x.discarded_at IS NULL AND x.cause = $10"),
+                rows: list(BY_ROWS, "", "", ""),
             },
-            show: list(BY_MESSAGE, by_id, "o.id", CONTENT),
+            show: list(BY_ID, "", "", CONTENT),
             attempts: fill(include_str!("../../sql/outbox_attempts.sql")),
-            count_dead: fill(include_str!("../../sql/outbox_count_dead.sql")),
-            retry: fill(include_str!("../../sql/outbox_retry.sql")),
-            discard: fill(include_str!("../../sql/outbox_discard.sql")),
+            row_before: fill(include_str!("../../sql/outbox_row_before.sql")),
+            pulse: fill(include_str!("../../sql/outbox_pulse.sql")),
+            causes: fill(include_str!("../../sql/dead_causes.sql")),
+            count_dead: dead(include_str!("../../sql/outbox_count_dead.sql")),
+            retry: dead(include_str!("../../sql/outbox_retry.sql")),
+            discard: dead(include_str!("../../sql/outbox_discard.sql")),
             inbox_accept: fill(include_str!("../../sql/inbox_accept.sql")),
             inbox_read: fill(include_str!("../../sql/inbox_read.sql")),
             inbox_refuse: fill(include_str!("../../sql/inbox_refuse.sql")),
@@ -107,13 +132,25 @@ impl Statements {
     }
 }
 
-const BY_MESSAGE: &str = "{outbox} AS o\n\
-     LEFT JOIN {outbox_pending} AS p ON p.id = o.id LEFT JOIN {outbox_dead} AS d ON d.id = o.id";
-const BY_QUEUE: &str = "{outbox_pending} AS p\n\
-     JOIN {outbox} AS o ON o.id = p.id LEFT JOIN {outbox_dead} AS d ON d.id = p.id";
-const BY_GRAVE: &str = "{outbox_dead} AS d\n\
-     JOIN {outbox} AS o ON o.id = d.id LEFT JOIN {outbox_pending} AS p ON p.id = d.id";
-const CONTENT: &str = ", o.content_type, o.headers, o.payload, o.payload_bytes";
+/// The newest messages, whatever their state.
+const WALK: &str = "SELECT o.id, o.topic, o.source, o.type, o.created_at, true AS fits FROM {outbox} AS o \
+     WHERE o.id < $1 AND o.id > $6 ORDER BY o.id DESC LIMIT $7";
+/// The newest of a smaller table. A row that has lost its message counts as one that was looked at.
+const WALK_BESIDE: &str = "SELECT x.id, o.topic, o.source, o.type, o.created_at, x.fits AND o.id IS NOT NULL AS fits \
+     FROM (SELECT x.id, {fits} AS fits FROM {table} AS x \
+           WHERE x.id < $1 AND x.id > $6{which} ORDER BY x.id DESC LIMIT $7) AS x \
+     LEFT JOIN {outbox} AS o ON o.id = x.id";
+/// The one of an id.
+const BY_ID: &str = "SELECT o.id, o.topic, o.source, o.type, o.created_at, true AS fits FROM {outbox} AS o \
+     WHERE o.message_id = $10::text::uuid AND o.id < $1 LIMIT 1";
+/// Those of these numbers.
+const BY_ROWS: &str = "SELECT o.id, o.topic, o.source, o.type, o.created_at, true AS fits FROM {outbox} AS o \
+     WHERE o.id = ANY ($10::bigint[])";
+const UNFINISHED: &str =
+    "\n    LEFT JOIN {outbox_pending} AS p ON p.id = w.id LEFT JOIN {outbox_dead} AS d ON d.id = w.id";
+const CONTENT: &str = ", o.content_type, o.headers, left(o.payload, $11) AS payload, \
+     substring(o.payload_bytes FROM 1 FOR $11) AS payload_bytes, \
+     coalesce(octet_length(o.payload), octet_length(o.payload_bytes), 0)::bigint AS payload_size";
 
 /// What a look is put together of, in the order of [`LOOK_MARKS`].
 type LookPieces = [&'static str; LOOK_MARKS.len()];
@@ -166,7 +203,8 @@ fn look(pieces: LookPieces) -> String {
 
 /// Which dead messages are meant.
 const DEAD_FILTER: &str = "($1::text IS NULL OR o.topic = $1) AND ($2::text IS NULL OR o.source = $2) \
-     AND ($3::text IS NULL OR o.type = $3) AND ($4::text IS NULL OR o.message_id = $4::text::uuid)";
+     AND ($3::text IS NULL OR o.type = $3) AND ($4::text IS NULL OR o.message_id = $4::text::uuid) \
+     AND ($7::timestamptz IS NULL OR o.created_at >= $7) AND ($8::timestamptz IS NULL OR o.created_at < $8)";
 
 /// Fills in what migrations and statements of the outbox have besides names of tables.
 pub(crate) fn fill(naming: &Naming, template: &str) -> String {

@@ -8,14 +8,15 @@ use tenure_core::contract::CheckpointStore;
 use tenure_core::event::{PAGE_MAX, Position, StreamName};
 use tenure_core::lease::{Fence, FenceError};
 use tenure_core::outbox::shorten;
-use tenure_core::subscription::{Advance, Aside, Checkpoint, Parked, Progress, Step, SubscriptionName};
+use tenure_core::subscription::{
+    Advance, Aside, Checkpoint, PARKED_COUNT_MAX, Parked, Progress, Step, SubscriptionName,
+};
 
 use super::place::{Place, Unit};
 use crate::batch::inserts;
 use crate::driver::{Answer, Call, Session, Turn};
 use crate::fault::{Fault, FaultKind};
 use crate::lease::Audit;
-use crate::not_built;
 use crate::reader::Columns as _;
 use crate::store::{Shared, SqlStore};
 use crate::value::Value;
@@ -65,11 +66,10 @@ impl CheckpointStore for SqlStore {
         limit: u32,
     ) -> Result<Vec<Progress>, StoreError> {
         let shared = &self.shared;
-        if after.is_some() {
-            return Err(not_built(shared.label()));
-        }
-        let rows = shared.rows(Turn::Traffic, &shared.statements.checkpoint_list, []).await?;
-        rows.iter().take(limit as usize).map(|row| shared.reader().progress(row)).collect()
+        let after = after.map_or("", SubscriptionName::as_str);
+        let params = vec![after.into(), limit.into(), PARKED_COUNT_MAX.into()];
+        let rows = shared.rows(Turn::Traffic, &shared.statements.checkpoint_list, params).await?;
+        rows.iter().map(|row| shared.reader().progress(row)).collect()
     }
 
     async fn parked(
@@ -79,10 +79,8 @@ impl CheckpointStore for SqlStore {
         limit: u32,
     ) -> Result<Vec<Parked>, StoreError> {
         let shared = &self.shared;
-        if after.is_some() {
-            return Err(not_built(shared.label()));
-        }
-        let params = vec![name.as_str().into(), limit.min(PAGE_MAX).into()];
+        let after = after.map_or(i64::MIN, |after| after.0);
+        let params = vec![name.as_str().into(), after.into(), limit.min(PAGE_MAX).into()];
         let rows = shared.rows(Turn::Traffic, &shared.statements.parked_list, params).await?;
         rows.iter().map(|row| shared.reader().parked(row)).collect()
     }

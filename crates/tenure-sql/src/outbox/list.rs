@@ -1,87 +1,77 @@
 //! Messages for people to see.
+//!
+//! A search is two statements: a walk over numbers, bounded by how many rows it looks at, and what is to be shown of those
+//! that it found. What the walk says of its end is by the same look at the table as what it found.
 
 use tenure_core::StoreError;
-use tenure_core::outbox::{Details, LIST_MAX, Listing, RowId, Selection, Sequence, State, Summary};
+use tenure_core::outbox::{Bisect, Details, Filter, Listing, RowId, Selection, State, Summary, Walk};
 use tenure_core::time::StoreTime;
 
-use super::cells::{Cells, HALTS, index};
-use crate::driver::Turn;
-use crate::limits::ATTEMPTS_MAX;
-use crate::not_built;
-use crate::reader::counted;
+use super::cells::Cells;
+use super::unit::Stop;
+use crate::driver::{Call, Session, Turn};
+use crate::limits::{ATTEMPTS_MAX, STATEMENT_ROWS};
 use crate::row::Row;
 use crate::store::Shared;
+use crate::value::Value;
 
 /// The longest text that can be an id in the table.
 const ID_MAX_BYTES: usize = 64;
 
+/// A row that a walk has come by: one that was found, or the last one.
+struct Listed {
+    id: RowId,
+    created_at: Option<StoreTime>,
+    fits: bool,
+    /// How many rows were looked at up to it.
+    looked: u32,
+}
+
 impl Shared {
-    /// Messages, the newest first.
+    /// Messages, the newest first, and how far was looked.
     pub(super) async fn list(&self, selection: &Selection) -> Result<Listing, StoreError> {
-        let Selection { filter, before, limit, steps: _ } = selection;
-        if filter.from.is_some() || filter.until.is_some() || filter.cause.is_some() {
-            return Err(not_built(self.label()));
+        let filter = &selection.filter;
+        // Only dead messages have a cause.
+        let state = filter.cause.map_or(filter.state, |_| Some(State::Dead));
+        if filter.state.is_some() && filter.state != state {
+            return Ok(Listing::default());
         }
-        let mut number = None;
-        if let Some(id) = &filter.id {
-            number = self.number_of(id).await?;
-            if number.is_none() {
-                return Ok(Listing::default());
-            }
-        }
-        let statements = &self.statements;
-        let (statement, only) = match filter.state {
-            None => (&statements.outbox_list, false),
-            Some(State::Dispatched) => (&statements.outbox_list, true),
-            Some(State::Pending) => (&statements.outbox_list_pending, false),
-            Some(State::Dead) => (&statements.outbox_list_dead, false),
-            Some(State::Discarded) => (&statements.outbox_list_dead, true),
-        };
-        let params = vec![
-            before.map_or(i64::MAX, |before| before.0).into(),
-            number.into(),
-            filter.topic.as_deref().into(),
-            filter.source.as_deref().into(),
-            filter.kind.as_deref().into(),
-            only.into(),
-            (*limit).min(LIST_MAX).into(),
-        ];
-        let rows = self.rows(Turn::Work, statement, params).await?;
-        let messages = rows.into_iter().map(|row| self.summary(row)).collect::<Result<Vec<_>, _>>()?;
-        let full = messages.len() == (*limit).min(LIST_MAX) as usize;
-        let last = messages.last();
+        let Some(walk) = self.walk_of(selection).await? else { return Ok(Listing::default()) };
+        let mut steps = self.walk(filter, state, &walk).await?;
+        let Some(end) = steps.pop() else { return Ok(Listing::default()) };
+        let (looked, last_looked) = (end.looked, (end.id, end.created_at));
+        steps.extend(Some(end).filter(|end| end.fits));
+        let found = steps.len();
+        let cut = found >= walk.limit as usize;
+        steps.truncate(walk.limit.saturating_sub(1) as usize);
+        let last = steps.last().map(|step| step.id);
+        let far = if cut { steps.last().and_then(|step| step.created_at) } else { last_looked.1 };
+        let ids: Vec<i64> = steps.iter().map(|step| step.id.0).collect();
+        let mut messages = self.summaries(&ids).await?;
+        // What has become of them since they were found.
+        messages.retain(|message| state.is_none_or(|state| message.state == state));
+        let more_before = walk.more_before(found, last, looked, Some(last_looked.0));
         Ok(Listing {
-            more_before: last.filter(|_| full).map(|last| last.row),
-            looked_back_to: last.map(|last| last.created_at),
             messages,
+            // There is one message of an id, and it was looked at.
+            more_before: more_before.filter(|_| filter.id.is_none()),
+            looked_back_to: far,
         })
     }
 
     /// All about one message.
     pub(super) async fn show(&self, id: &str, payload_max: usize) -> Result<Option<Details>, StoreError> {
         let Some(number) = self.number_of(id).await? else { return Ok(None) };
+        let Some(summary) = self.summaries(&[number]).await?.pop() else { return Ok(None) };
         let statements = &self.statements;
-        let nothing = || None::<i64>.into();
-        let params =
-            vec![i64::MAX.into(), number.into(), nothing(), nothing(), nothing(), false.into(), 1_i64.into()];
-        let rows = self.rows(Turn::Work, &statements.outbox_list, params).await?;
-        let Some(row) = rows.into_iter().next() else { return Ok(None) };
-        let summary = self.summary(row)?;
-        let rows = self.rows(Turn::Work, &statements.outbox_content, [number.into()]).await?;
-        let Some(row) = rows.into_iter().next() else { return Ok(None) };
-        let mut cells = Cells::of(row, self.reader());
-        let (content_type, headers) = (cells.text()?, cells.text()?);
-        let (text, bytes) = (cells.bytes()?, cells.bytes()?);
+        // In characters, of which each is a byte at least.
+        let most = i32::try_from(payload_max).unwrap_or(i32::MAX);
+        let rows = self.rows(Turn::Work, &statements.outbox_content, [number.into(), most.into()]).await?;
+        let Some(content) = rows.first() else { return Ok(None) };
         let params = vec![number.into(), ATTEMPTS_MAX.into()];
         let rows = self.rows(Turn::Work, &statements.attempts_list, params).await?;
         let attempts = rows.iter().map(|row| self.reader().attempt(row)).collect::<Result<_, _>>()?;
-        let is_text = text.is_some();
-        let mut payload = text.or(bytes);
-        let payload_bytes = payload.as_ref().map_or(0, |payload| payload.len() as u64);
-        if let Some(payload) = &mut payload {
-            payload.truncate(payload_max);
-        }
-        Ok(Some(Details { summary, content_type, headers, payload, payload_bytes, is_text, attempts }))
+        self.reader().content(content, summary, attempts, payload_max).map(Some)
     }
 
     /// The number of the message with this id.
@@ -94,46 +84,110 @@ impl Shared {
         row.map(|row| Cells::of(row, self.reader()).whole()).transpose()
     }
 
-    /// Reads the columns of `outbox_summary_columns`.
-    fn summary(&self, row: Row) -> Result<Summary, StoreError> {
-        let mut cells = Cells::of(row, self.reader());
-        let (row, id) = (RowId(cells.whole()?), cells.word()?);
-        let queued = cells.whole()?;
-        let source = cells.text()?;
-        let sequence = Sequence { version: cells.whole()?, index: index(cells.whole()?) };
-        let (topic, kind) = (cells.word()?, cells.word()?);
-        let created_at = StoreTime::from_micros(cells.whole()?);
-        let (due_at, attempts) = (cells.moment()?, counted(cells.whole()?));
-        let (dead, halts, reason) = (cells.truth()?, cells.truth()?, cells.text()?);
-        let (died_at, discarded_at) = (cells.moment()?, cells.moment()?);
-        let (tried_at, last_error) = (cells.moment()?, cells.text()?);
-        let state = match (dead, queued) {
-            (true, _) if discarded_at.is_some() => State::Discarded,
-            (true, _) => State::Dead,
-            (false, 0) if tried_at.is_some() => State::Dispatched,
-            // Neither queued nor tried: someone took it out of the queue by hand.
-            (false, _) => State::Pending,
-        };
-        let finished_at = match state {
-            State::Pending => None,
-            State::Dispatched => tried_at,
-            State::Dead => died_at,
-            State::Discarded => discarded_at,
-        };
-        Ok(Summary {
-            row,
-            id,
-            state,
-            source,
-            sequence,
-            topic,
-            kind,
-            created_at,
-            attempts,
-            due_at: due_at.filter(|_| state == State::Pending && queued != HALTS),
-            finished_at,
-            last_error: last_error.or(reason),
-            halts: state == State::Dead && halts,
-        })
+    /// Messages of these numbers as lists show them, the newest first; those that are gone are not among them.
+    pub(super) async fn summaries(&self, numbers: &[i64]) -> Result<Vec<Summary>, StoreError> {
+        let mut found = Vec::with_capacity(numbers.len());
+        for chunk in numbers.chunks(STATEMENT_ROWS) {
+            let numbers = Value::list(chunk.iter().copied());
+            let rows = self.rows(Turn::Work, &self.statements.outbox_summaries, [numbers]).await?;
+            for row in &rows {
+                found.push(self.reader().summary(row)?);
+            }
+        }
+        Ok(found)
     }
+
+    /// Where a search goes; `None` when nothing can be there.
+    async fn walk_of(&self, selection: &Selection) -> Result<Option<Walk>, StoreError> {
+        let filter = &selection.filter;
+        if let Some(id) = &filter.id {
+            let Some(number) = self.number_of(id).await? else { return Ok(None) };
+            let walk = Walk::of(selection, None, None);
+            let before = walk.before.min(number.saturating_add(1));
+            return Ok(Some(Walk { before, floor: number.saturating_sub(1), ..walk }));
+        }
+        if filter.from.is_none() && filter.until.is_none() {
+            return Ok(Some(Walk::of(selection, None, None)));
+        }
+        let mut lent = self.lend(Turn::Work).await?;
+        let edges = self.edges_on(&mut *lent, filter).await;
+        let (until, from) = self.end_reading(lent, edges).await?;
+        Ok(Some(Walk::of(selection, until, from)))
+    }
+
+    /// The rows next to the end and to the beginning of a range of time.
+    async fn edges_on(
+        &self,
+        session: &mut dyn Session,
+        filter: &Filter,
+    ) -> Result<(Option<i64>, Option<i64>), Stop> {
+        let newest = self.row_before(session, i64::MAX).await?.map_or(0, |(id, _)| id);
+        let mut edges = [filter.until, filter.from].map(|moment| moment.map(|at| Bisect::new(at, newest)));
+        for bisect in edges.iter_mut().flatten() {
+            while let Some(asked) = bisect.next() {
+                bisect.found(self.row_before(session, asked).await?);
+            }
+        }
+        Ok((edges[0].as_ref().map(Bisect::row), edges[1].as_ref().map(Bisect::row)))
+    }
+
+    async fn row_before(
+        &self,
+        session: &mut dyn Session,
+        number: i64,
+    ) -> Result<Option<(i64, StoreTime)>, Stop> {
+        let answer = session.run(&Call::new(&self.statements.outbox_row_before, [number.into()])).await?;
+        let Some(row) = answer.rows.into_iter().next() else { return Ok(None) };
+        let mut cells = Cells::of(row, self.reader());
+        Ok(Some((cells.whole()?, StoreTime::from_micros(cells.whole()?))))
+    }
+
+    /// What was found, and behind it, or last among it, the last row that was looked at.
+    async fn walk(
+        &self,
+        filter: &Filter,
+        state: Option<State>,
+        walk: &Walk,
+    ) -> Result<Vec<Listed>, StoreError> {
+        let statements = &self.statements;
+        let mut params = vec![walk.before.into(), walk.floor.into(), walk.steps.into()];
+        params.extend(filter_values(filter));
+        params.push(walk.limit.into());
+        let statement = match (state, filter.cause) {
+            (_, Some(cause)) => {
+                params.push(cause.as_column().into());
+                &statements.outbox_list_cause
+            }
+            (None | Some(State::Dispatched), None) => {
+                params.push(state.is_some().into());
+                &statements.outbox_list
+            }
+            (Some(State::Pending), None) => &statements.outbox_list_pending,
+            (Some(State::Dead), None) => &statements.outbox_list_dead,
+            (Some(State::Discarded), None) => &statements.outbox_list_discarded,
+        };
+        let rows = self.rows(Turn::Work, statement, params).await?;
+        rows.into_iter().map(|row| self.listed(row, walk.limit)).collect()
+    }
+
+    /// Reads the columns of `listed_columns`.
+    fn listed(&self, row: Row, limit: u32) -> Result<Listed, StoreError> {
+        let mut cells = Cells::of(row, self.reader());
+        let (id, created_at) = (RowId(cells.whole()?), cells.moment()?);
+        let (fits, looked, found) = (cells.truth()?, cells.whole()?, cells.whole()?);
+        // The last row is there also when enough were found before it.
+        let fits = fits && found <= i64::from(limit);
+        Ok(Listed { id, created_at, fits, looked: u32::try_from(looked).unwrap_or(u32::MAX) })
+    }
+}
+
+/// The parameters of `outbox_fits_fragment`.
+pub(super) fn filter_values(filter: &Filter) -> [Value; 5] {
+    [
+        filter.topic.as_deref().into(),
+        filter.source.as_deref().into(),
+        filter.kind.as_deref().into(),
+        filter.from.into(),
+        filter.until.into(),
+    ]
 }

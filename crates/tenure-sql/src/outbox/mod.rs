@@ -8,7 +8,7 @@
 //! | `adopt` | what other programs have inserted; who excludes whom |
 //! | `record` | what came of attempts |
 //! | `sweep` | retention |
-//! | `admin`, `list` | what an operator sees and does |
+//! | `admin`, `list`, `dead`, `pulse` | what an operator sees and does |
 //! | `inbox` | [`Inbox`]: which messages took effect |
 //! | `cells` | rows as they come, value by value |
 //! | `unit` | what stops a unit of work |
@@ -16,12 +16,14 @@
 mod admin;
 mod adopt;
 mod cells;
+mod dead;
 mod discover;
 mod enqueue;
 mod inbox;
 mod list;
 mod look;
 mod orphans;
+mod pulse;
 mod record;
 mod store;
 mod sweep;

@@ -186,5 +186,6 @@ fn dead_values(outcome: &Outcome, halts: bool) -> Vec<Value> {
         outcome.reason.as_deref().into(),
         outcome.attempt.into(),
         halts.into(),
+        outcome.cause().as_column().into(),
     ]
 }

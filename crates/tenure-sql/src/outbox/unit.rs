@@ -94,4 +94,16 @@ impl Shared {
             settled => Ended::With(settled.map_err(Stop::Fault)),
         }
     }
+
+    /// Ends a unit of work that only reads, and is not begun anew.
+    pub(crate) async fn end_reading<T>(
+        &self,
+        lent: Box<dyn Lent>,
+        outcome: Result<T, Stop>,
+    ) -> Result<T, StoreError> {
+        match self.end(lent, outcome, TRIES).await {
+            Ended::With(outcome) => outcome.map_err(|stop| stop.into_error(self.label())),
+            Ended::Undone => Err(self.no_row()),
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use tenure_core::StoreError;
 use tenure_core::event::{
-    Metadata, Position, Recorded, Seen, Snapshot, Standing, StreamName, Unreadable, Version,
+    Metadata, Position, Recorded, Seen, Snapshot, Standing, StreamLine, StreamName, Unreadable, Version,
 };
 use tenure_core::outbox::Body;
 
@@ -90,5 +90,15 @@ impl Reader<'_> {
             Ok(Snapshot { stream: stream.clone(), version, kind, schema: schema(row)?, body: body(row)? })
         };
         read().map_err(|message| self.corrupt(message))
+    }
+
+    /// A stream in a list. The columns are `stream`, `version` and `snapshot`.
+    pub fn stream_line(self, row: &impl Columns) -> Result<StreamLine, StoreError> {
+        let name = StreamName::new(self.need(row.text("stream"), "stream")?);
+        Ok(StreamLine {
+            stream: name.map_err(|error| self.corrupt(format!("column stream: {error}")))?,
+            version: Version(self.need(row.number("version"), "version")?),
+            snapshot: self.maybe(row.number("snapshot"), "snapshot")?.map(Version),
+        })
     }
 }

@@ -74,7 +74,7 @@ impl Reader<'_> {
         self.optional_term(row)?.ok_or_else(|| self.corrupt("column term is empty".into()))
     }
 
-    fn node(self, row: &impl Columns) -> Result<Node, StoreError> {
+    pub(super) fn node(self, row: &impl Columns) -> Result<Node, StoreError> {
         let name = NodeName::new(self.need(row.text("node"), "node")?);
         Ok(Node {
             name: name.map_err(|error| self.corrupt(error.to_string()))?,

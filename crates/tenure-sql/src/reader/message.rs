@@ -92,27 +92,40 @@ impl Reader<'_> {
     }
 
     /// All about one message. The columns are those of a [`summary`](Self::summary), and `content_type`, `headers`,
-    /// `payload` and `payload_bytes`.
+    /// `payload`, `payload_bytes` and `payload_size`. More of the payload may have been read than is kept.
     pub fn details(
         self,
         row: &impl Columns,
         attempts: Vec<Attempt>,
         payload_max: usize,
     ) -> Result<Details, StoreError> {
+        self.content(row, self.summary(row)?, attempts, payload_max)
+    }
+
+    /// All about one message whose summary was read before. The columns are `content_type`, `headers`, `payload` and
+    /// `payload_bytes`, cut or whole, and `payload_size`, how many bytes the whole has.
+    pub fn content(
+        self,
+        row: &impl Columns,
+        summary: Summary,
+        attempts: Vec<Attempt>,
+        payload_max: usize,
+    ) -> Result<Details, StoreError> {
         let text = |column| self.maybe(row.text(column), column);
+        let number = |column| self.maybe(row.number(column), column);
         // Byte by byte as it stands there, also where it is no text that can be read.
         let written = self.maybe(row.bytes("payload"), "payload")?;
         let is_text = written.is_some();
-        let bytes = self.maybe(row.bytes("payload_bytes"), "payload_bytes")?;
+        let mut payload = written.or(self.maybe(row.bytes("payload_bytes"), "payload_bytes")?);
+        if let Some(payload) = &mut payload {
+            payload.truncate(payload_max);
+        }
         Ok(Details {
-            summary: self.summary(row)?,
+            summary,
             content_type: text("content_type")?,
             headers: text("headers")?,
-            payload_bytes: written.as_ref().or(bytes.as_ref()).map_or(0, |payload| payload.len() as u64),
-            payload: written.or(bytes).map(|mut payload| {
-                payload.truncate(payload_max);
-                payload
-            }),
+            payload,
+            payload_bytes: amount(number("payload_size")?.unwrap_or_default()),
             is_text,
             attempts,
         })
@@ -155,6 +168,7 @@ impl Reader<'_> {
     }
 }
 
-fn amount(number: i64) -> u64 {
+/// A number that is never negative unless someone has written to the table by hand.
+pub(super) fn amount(number: i64) -> u64 {
     u64::try_from(number).unwrap_or_default()
 }

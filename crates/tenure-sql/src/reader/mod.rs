@@ -9,6 +9,8 @@ mod cluster;
 mod event;
 mod lease;
 mod message;
+mod observe;
+mod search;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +21,7 @@ use uuid::Uuid;
 
 pub use event::recorded;
 pub use message::{Before, counted};
+pub use search::Found;
 
 /// A row of any driver.
 pub trait Columns {

@@ -124,12 +124,14 @@ fn what_people_see_of_a_message_is_never_refused_for_what_it_holds() {
         ("headers", Cell::Null),
         ("payload", text("hello")),
         ("payload_bytes", Cell::Null),
+        ("payload_size", Cell::Int(7)),
     ];
     let details = READER.details(&row(&columns), Vec::new(), usize::MAX).unwrap();
     let summary = details.summary;
     assert_eq!((summary.state, summary.attempts, summary.sequence.index), (State::Dead, 0, i32::MAX));
     assert!(summary.halts && summary.finished_at.is_some() && summary.due_at.is_none());
     assert_eq!((details.is_text, details.payload.as_deref()), (true, Some(&b"hello"[..])));
+    assert_eq!(details.payload_bytes, 7, "the whole size, whatever was read of it");
     let attempt = [
         ("number", Cell::Int(1)),
         ("at_us", Cell::Int(1)),

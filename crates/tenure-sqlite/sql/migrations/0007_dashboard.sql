@@ -15,7 +15,7 @@ create table {runners} (
     started_at  integer not null,
     seen_at     integer not null,
     primary key (node, incarnation, kind, name)
-) without rowid;
+) strict, without rowid;
 
 -- What dead messages have in common. Nothing is known of those that died before.
 alter table {outbox_dead} add column cause integer not null default 0;

@@ -4,7 +4,6 @@ use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::OutboxAdmin;
 use tenure_core::outbox::{CauseId, Count, Details, Filter, Graves, Listing, Pulse, Selection, Stats};
-use tenure_sql::not_built;
 
 use super::dead::{self, Act};
 use super::{list, stats};
@@ -20,12 +19,12 @@ impl OutboxAdmin for SqliteStore {
         self.browse(stats::stats).await
     }
 
-    async fn pulse(&self, _: u32) -> Result<Pulse, StoreError> {
-        Err(not_built(self.label()))
+    async fn pulse(&self, at_most: u32) -> Result<Pulse, StoreError> {
+        self.browse(move |snapshot| stats::pulse(snapshot, at_most)).await
     }
 
-    async fn graves(&self, _: Option<CauseId>, _: u32, _: u32) -> Result<Graves, StoreError> {
-        Err(not_built(self.label()))
+    async fn graves(&self, after: Option<CauseId>, limit: u32, count_max: u32) -> Result<Graves, StoreError> {
+        self.browse(move |snapshot| dead::graves(snapshot, after, limit, count_max)).await
     }
 
     async fn list(&self, selection: &Selection) -> Result<Listing, StoreError> {
@@ -40,8 +39,7 @@ impl OutboxAdmin for SqliteStore {
 
     async fn count_dead(&self, filter: &Filter, at_most: u32) -> Result<Count, StoreError> {
         let filter = filter.clone();
-        let found = self.browse(move |snapshot| dead::count(snapshot, &filter)).await?;
-        Ok(Count::up_to(at_most.into(), found))
+        self.browse(move |snapshot| dead::count(snapshot, &filter, at_most)).await
     }
 
     async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {

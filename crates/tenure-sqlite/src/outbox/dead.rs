@@ -2,9 +2,10 @@
 //! anew in the writing transaction, so of two operators one changes a message and the other finds it changed.
 
 use rusqlite::{CachedStatement, OptionalExtension, Row, params};
-use tenure_core::outbox::{Filter, State};
+use tenure_core::outbox::{CauseId, Count, DEAD_LOOK_MAX, Filter, GRAVES_MAX, Grave, Graves, State};
+use tenure_core::time::StoreTime;
 
-use super::list::number_of;
+use super::list::{number_of, one};
 use super::text::Texts;
 use crate::error::Fault;
 use crate::reader::Snapshot;
@@ -36,20 +37,81 @@ pub(super) fn find(
     limit: u32,
 ) -> Result<Vec<i64>, Fault> {
     let Some((low, high)) = span(snapshot, filter)? else { return Ok(Vec::new()) };
-    let mut statement = snapshot.prepare(&snapshot.outbox().dead_list)?;
-    let (topic, source, kind) = (&filter.topic, &filter.source, &filter.kind);
+    let texts = &snapshot.outbox().dead_list;
+    let Filter { topic, source, kind, .. } = filter;
+    let (from, until) = (filter.from.map(StoreTime::as_micros), filter.until.map(StoreTime::as_micros));
     let low = low.max(after.saturating_add(1));
-    let found = statement.query_map(params![low, high, topic, source, kind, limit], |row| row.get(0))?;
-    Ok(found.collect::<Result<_, _>>()?)
+    let mut numbers = Vec::new();
+    let mut statement;
+    let mut rows = match filter.cause.map(CauseId::as_column) {
+        None => {
+            statement = snapshot.prepare(&texts.any)?;
+            statement.query(params![low, high, topic, source, kind, from, until, limit])?
+        }
+        Some(cause) => {
+            statement = snapshot.prepare(&texts.of_cause)?;
+            statement.query(params![low, high, topic, source, kind, from, until, limit, cause])?
+        }
+    };
+    while let Some(row) = rows.next()? {
+        numbers.push(row.get(0)?);
+    }
+    Ok(numbers)
 }
 
-/// How many dead messages fit.
-pub(super) fn count(snapshot: &Snapshot<'_>, filter: &Filter) -> Result<u64, Fault> {
-    let Some((low, high)) = span(snapshot, filter)? else { return Ok(0) };
-    let mut statement = snapshot.prepare(&snapshot.outbox().dead_count)?;
-    let (topic, source, kind) = (&filter.topic, &filter.source, &filter.kind);
-    let count: i64 = statement.query_row(params![low, high, topic, source, kind], |row| row.get(0))?;
-    Ok(u64::try_from(count).unwrap_or_default())
+/// How many dead messages fit, counted up to a bound.
+pub(super) fn count(snapshot: &Snapshot<'_>, filter: &Filter, at_most: u32) -> Result<Count, Fault> {
+    let Some((low, high)) = span(snapshot, filter)? else { return Ok(Count::default()) };
+    let texts = &snapshot.outbox().dead_count;
+    let Filter { topic, source, kind, .. } = filter;
+    let (from, until) = (filter.from.map(StoreTime::as_micros), filter.until.map(StoreTime::as_micros));
+    let (wanted, most) = (i64::from(at_most) + 1, i64::from(DEAD_LOOK_MAX));
+    let any = topic.is_none() && source.is_none() && kind.is_none() && from.is_none() && until.is_none();
+    let steps = if any { wanted.min(most) } else { most };
+    let read = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
+    let (found, looked) = match filter.cause.map(CauseId::as_column) {
+        None => snapshot
+            .prepare(&texts.any)?
+            .query_row(params![low, high, topic, source, kind, from, until, wanted, steps], read)?,
+        Some(cause) => snapshot
+            .prepare(&texts.of_cause)?
+            .query_row(params![low, high, topic, source, kind, from, until, wanted, steps, cause], read)?,
+    };
+    let count = Count::up_to(at_most.into(), u64::try_from(found).unwrap_or_default());
+    Ok(Count { or_more: count.or_more || looked >= most, ..count })
+}
+
+/// Dead messages by cause.
+pub(super) fn graves(
+    snapshot: &Snapshot<'_>,
+    after: Option<CauseId>,
+    limit: u32,
+    count_max: u32,
+) -> Result<Graves, Fault> {
+    let limit = limit.min(GRAVES_MAX);
+    if limit == 0 {
+        return Ok(Graves::default());
+    }
+    let mut statement = snapshot.prepare(&snapshot.outbox().dead_causes)?;
+    let after = after.map_or(-1, CauseId::as_column);
+    let mut rows = statement.query(params![after, limit + 1, i64::from(count_max) + 1])?;
+    let mut found = Graves::default();
+    while let Some(row) = rows.next()? {
+        if found.graves.len() == limit as usize {
+            found.more_after = found.graves.last().map(|grave| grave.cause);
+            break;
+        }
+        let (cause, messages): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let (oldest, newest) = (one(snapshot, row.get(2)?)?, one(snapshot, row.get(3)?)?);
+        let (Some(oldest), Some(newest)) = (oldest, newest) else { continue };
+        found.graves.push(Grave {
+            cause: CauseId::from_column(cause),
+            messages: Count::up_to(count_max.into(), u64::try_from(messages).unwrap_or_default()),
+            newest,
+            oldest,
+        });
+    }
+    Ok(found)
 }
 
 /// Between which numbers a dead message that fits may be; `None` when none can fit.

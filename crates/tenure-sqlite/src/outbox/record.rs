@@ -98,7 +98,15 @@ impl<'a> Recording<'a> {
         }
         let mut statement = self.prepare(&self.writing.statements.outbox.dead_add)?;
         let (id, kind, reason) = (outcome.id.0, outcome.kind.as_str(), outcome.reason.as_deref());
-        statement.execute(params![id, self.now, kind, reason, outcome.attempt, halts])?;
+        statement.execute(params![
+            id,
+            self.now,
+            kind,
+            reason,
+            outcome.attempt,
+            halts,
+            outcome.cause().as_column()
+        ])?;
         Ok(true)
     }
 

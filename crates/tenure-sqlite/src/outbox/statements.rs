@@ -37,17 +37,21 @@ pub(crate) struct OutboxStatements {
     pub(crate) attempt_add: String,
     pub(crate) attempts_list: String,
     pub(crate) dead_add: String,
-    pub(crate) dead_list: String,
-    pub(crate) dead_count: String,
+    pub(crate) dead_list: Dead,
+    pub(crate) dead_count: Dead,
+    pub(crate) dead_causes: String,
     pub(crate) dead_read: String,
     pub(crate) dead_drop: String,
     pub(crate) dead_discard: String,
     pub(crate) number: String,
-    pub(crate) list: String,
-    pub(crate) list_pending: String,
-    pub(crate) list_dead: String,
-    /// The same as `list`, with all that a message says.
+    pub(crate) walks: Walks,
+    pub(crate) row_before: String,
+    /// One message, as a list shows it.
+    pub(crate) one: String,
+    /// The same, with all that it says.
     pub(crate) show: String,
+    pub(crate) pending_few: String,
+    pub(crate) pulse: String,
     pub(crate) stats_pending: String,
     pub(crate) stats_dead: String,
     pub(crate) stats_total: String,
@@ -61,6 +65,27 @@ pub(crate) struct OutboxStatements {
     pub(crate) inbox_refuse: String,
 }
 
+/// How messages of each state are found.
+#[derive(Debug)]
+pub(crate) struct Walks {
+    pub(crate) any: String,
+    pub(crate) dispatched: String,
+    /// What waits, where that is little.
+    pub(crate) pending: String,
+    /// What waits, where that is much: by all messages.
+    pub(crate) queued: String,
+    pub(crate) dead: String,
+    pub(crate) discarded: String,
+    pub(crate) of_cause: String,
+}
+
+/// How dead messages are found: all of them, or those of one cause.
+#[derive(Debug)]
+pub(crate) struct Dead {
+    pub(crate) any: String,
+    pub(crate) of_cause: String,
+}
+
 impl OutboxStatements {
     /// The statements for tables of these names.
     pub(crate) fn new(naming: &Naming) -> Self {
@@ -70,8 +95,21 @@ impl OutboxStatements {
         let pending = |rest: &str| fill(&format!("{pending}{rest}"));
         let columns = |more: &str| include_str!("../../sql/outbox_columns.sql").replace("{more}", more);
         let listed = |rest: &str| fill(&format!("{}{rest}", columns("")));
-        let content = ", o.content_type, o.headers, o.payload, o.payload_bytes";
-        let shown = |rest: &str| fill(&format!("{}{rest}", columns(content)));
+        let fits = include_str!("../../sql/outbox_fits.sql");
+        let walk = |template: &str, state: &str, which: &str| {
+            let parts = [("{fits}", fits), ("{state}", state), ("{which}", which)];
+            fill(&parts.iter().fold(template.to_owned(), |sql, (mark, part)| sql.replace(mark, part)))
+        };
+        let dead = |template: &str, cause: &str| {
+            let template = template.replace("{fits}", fits);
+            Dead {
+                any: fill(&template.replace("{cause}", "")),
+                of_cause: fill(&template.replace("{cause}", cause)),
+            }
+        };
+        let walk_all = include_str!("../../sql/outbox_walk.sql");
+        let walk_dead = include_str!("../../sql/outbox_walk_dead.sql");
+        let shown = |rest: &str| fill(&format!("{}{rest}", columns(CONTENT)));
         let enqueue = fill(include_str!("../../sql/outbox_enqueue.sql"));
         Self {
             enqueue_chunk: chunk(&enqueue),
@@ -98,16 +136,31 @@ impl OutboxStatements {
             attempt_add: fill(include_str!("../../sql/attempt_add.sql")),
             attempts_list: fill(include_str!("../../sql/attempts_list.sql")),
             dead_add: fill(include_str!("../../sql/dead_add.sql")),
-            dead_list: fill(include_str!("../../sql/dead_list.sql")),
-            dead_count: fill(include_str!("../../sql/dead_count.sql")),
+            dead_list: dead(include_str!("../../sql/dead_list.sql"), " and d.cause = ?9"),
+            dead_count: dead(include_str!("../../sql/dead_count.sql"), " and d.cause = ?10"),
+            dead_causes: fill(include_str!("../../sql/dead_causes.sql")),
             dead_read: fill(include_str!("../../sql/dead_read.sql")),
             dead_drop: fill(include_str!("../../sql/dead_drop.sql")),
             dead_discard: fill(include_str!("../../sql/dead_discard.sql")),
             number: fill(include_str!("../../sql/outbox_number.sql")),
-            list: listed(include_str!("../../sql/outbox_list.sql")),
-            list_pending: listed(include_str!("../../sql/outbox_list_pending.sql")),
-            list_dead: listed(include_str!("../../sql/outbox_list_dead.sql")),
-            show: shown(include_str!("../../sql/outbox_list.sql")),
+            walks: Walks {
+                any: walk(walk_all, "", ""),
+                dispatched: walk(
+                    walk_all,
+                    &format!(" and not exists ({QUEUED}) and not exists ({BURIED})"),
+                    "",
+                ),
+                pending: walk(include_str!("../../sql/outbox_walk_pending.sql"), "", ""),
+                queued: walk(walk_all, &format!(" and exists ({QUEUED} and p.due_at is not null)"), ""),
+                dead: walk(walk_dead, "1", " and x.discarded_at is null"),
+                discarded: walk(walk_dead, "x.discarded_at is not null", ""),
+                of_cause: walk(walk_dead, "1", " and x.discarded_at is null and x.cause = ?9"),
+            },
+            row_before: fill(include_str!("../../sql/outbox_row_before.sql")),
+            one: listed(include_str!("../../sql/outbox_one.sql")),
+            show: shown(include_str!("../../sql/outbox_one.sql")),
+            pending_few: fill(include_str!("../../sql/pending_few.sql")),
+            pulse: fill(include_str!("../../sql/outbox_pulse.sql")),
             stats_pending: fill(include_str!("../../sql/stats_pending.sql")),
             stats_dead: fill(include_str!("../../sql/stats_dead.sql")),
             stats_total: fill(include_str!("../../sql/stats_total.sql")),
@@ -122,6 +175,16 @@ impl OutboxStatements {
         }
     }
 }
+
+/// The message's place in the queue, and its grave.
+const QUEUED: &str = "select 1 from {outbox_pending} as p where (p.lane, p.source_seq, p.source_index, p.id) \
+     = (o.lane, o.source_seq, o.source_index, o.id)";
+const BURIED: &str = "select 1 from {outbox_dead} as d where d.id = o.id";
+
+/// What a message says; ?2 is how much of its payload is read.
+const CONTENT: &str = ", o.content_type, o.headers, substr(o.payload, 1, ?2) as payload, \
+     substr(o.payload_bytes, 1, ?2) as payload_bytes, \
+     coalesce(octet_length(o.payload), octet_length(o.payload_bytes), 0) as payload_size";
 
 /// The statement for one message, made into one for many: its row of values again and again, each with parameters of
 /// its own.

@@ -1,10 +1,11 @@
 //! The outbox in numbers.
 
-use tenure_core::outbox::Stats;
+use tenure_core::outbox::{PULSE_MAX, Pulse, Stats};
 use tenure_core::time::StoreTime;
 
 use crate::error::Fault;
 use crate::reader::Snapshot;
+use crate::rows::{Plain, READER};
 
 /// Counts everything, by one snapshot. Finished messages are counted by the pages of an index, not one by one.
 pub(super) fn stats(snapshot: &Snapshot<'_>) -> Result<Stats, Fault> {
@@ -30,4 +31,13 @@ pub(super) fn stats(snapshot: &Snapshot<'_>) -> Result<Stats, Fault> {
         halted_sources: number(halted),
         lag: oldest.map(|oldest| StoreTime::from_micros(oldest).until(now)),
     })
+}
+
+/// Bounded numbers, by one snapshot.
+pub(super) fn pulse(snapshot: &Snapshot<'_>, at_most: u32) -> Result<Pulse, Fault> {
+    let most = at_most.min(PULSE_MAX);
+    let mut statement = snapshot.prepare(&snapshot.outbox().pulse)?;
+    let mut rows = statement.query([i64::from(most) + 1, snapshot.now().as_micros()])?;
+    let Some(row) = rows.next()? else { return Err(rusqlite::Error::QueryReturnedNoRows.into()) };
+    Ok(READER.pulse(&Plain::of(row), most)?)
 }

@@ -108,7 +108,8 @@ async fn what_was_dropped_as_advised_is_migrated_anew() {
              drop table tenure_outbox_attempts; drop table tenure_outbox_dead; drop table tenure_inbox; \
              drop table tenure_streams; drop table tenure_events; drop table tenure_snapshots; \
              drop table tenure_checkpoints; drop table tenure_parked; \
-             drop table tenure_cluster; drop table tenure_nodes; drop table tenure_assignments",
+             drop table tenure_cluster; drop table tenure_nodes; drop table tenure_assignments; \
+             drop table tenure_runners",
         )
         .unwrap();
     assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: NEWEST });

@@ -28,6 +28,7 @@ pub(super) async fn wait(
     let mut pause = PAUSE_FIRST;
     let mut in_doubt = false;
     let mut hints = Hints::default();
+    let mut waits_for = None;
     loop {
         if stop.is_stopped() {
             match in_doubt {
@@ -44,11 +45,15 @@ pub(super) async fn wait(
                     Ok(Acquired::Granted(fence)) => return Ok(Some(fence)),
                     Ok(Acquired::Held(holder)) => {
                         (pause, in_doubt) = (PAUSE_FIRST, false);
+                        if waits_for.replace(holder.node.incarnation) != Some(holder.node.incarnation) {
+                            // Whose name that is tells an operator whether two services share one place by mistake.
+                            tracing::info!(lease = %claim.name, holder = %holder.node.name, "waiting: it is held");
+                        }
                         contender.held(&holder, fastrand::f64(), handle.now());
                         hints.held(holder.term);
                     }
                     Err(LeaseError::Store(error)) if error.is_transient() => {
-                        tracing::warn!(lease = %claim.name, %error, "no answer to a claim; trying again");
+                        tracing::warn!(lease = %claim.name, %error, "a claim came to nothing; trying again");
                         in_doubt = true;
                         contender.no_answer(pause.mul_f64(0.5 + fastrand::f64()), handle.now());
                         pause = (pause * 2).min(PAUSE_LAST);

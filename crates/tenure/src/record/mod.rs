@@ -188,8 +188,8 @@ async fn write(shared: &Shared, entry: &Entry) -> Option<Term> {
             tracing::warn!(lock = %entry.name, %recorded, %by, "not recorded: a later holding is");
             None
         }
-        Ok(Recorded::NameTaken) => {
-            tracing::warn!(lock = %entry.name, "not recorded: a lease of this store has the same name and is held");
+        Ok(Recorded::NameTaken { by, place }) => {
+            tracing::warn!(lock = %entry.name, %by, ?place, "not recorded: a lease of the same name is held");
             None
         }
         Err(error) => {

@@ -363,13 +363,20 @@ async fn a_place_that_went_back_makes_nobody_lead_and_it_is_said() {
 
 #[tokio::test]
 async fn a_place_that_says_it_counts_anew_gets_a_higher_term() {
-    let (place, protected) = (place_at(7).await, memory());
+    let clock = Arc::new(ManualClock::default());
+    let (place, protected) = (place_at(7).await, MemoryStore::new(clock.clone()));
     *place.epoch.lock().unwrap() = Some("one".into());
     let fenced = FencedLeases::new(place, Arc::new(protected.clone()));
     let old = granted(fenced.try_acquire(&claim("ann")).await.unwrap());
     let again = place_at(1).await;
     *again.epoch.lock().unwrap() = Some("two".into());
-    let other = FencedLeases::new(again, Arc::new(protected.clone()));
+    let other = FencedLeases::new(again.clone(), Arc::new(protected.clone()));
+    // As long as the former holder lives it is waited for: only its own place could say that it is gone.
+    let wait = other.try_acquire(&claim("bob")).await.expect_err("ann lives");
+    assert!(wait.is_transient() && wait.to_string().contains("ann holds it by the former count"), "{wait}");
+    assert!(again.is_free().await, "given back");
+    assert_eq!(protected.check(&old.fence()), FenceCheck::Holds);
+    clock.advance(TTL);
     let new = granted(other.try_acquire(&claim("bob")).await.unwrap());
     assert!(new.term > old.term);
     assert!(matches!(protected.check(&old.fence()), FenceCheck::Refused(_)));

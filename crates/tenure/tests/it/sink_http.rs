@@ -79,6 +79,18 @@ async fn what_a_message_does_not_have_is_not_sent() {
     }
 }
 
+#[tokio::test]
+async fn a_trace_context_that_is_none_is_no_header_of_its_own() {
+    let mut row = message("A");
+    for wrong in ["00-aa-bb-01", "00-00000000000000000000000000000000-00f067aa0ba902b7-01", "nonsense"] {
+        row.headers.insert("traceparent".into(), wrong.into());
+        row.headers.insert("tracestate".into(), "vendor=1".into());
+        let asked = sent(HttpOptions::default(), &row).await;
+        assert_eq!((asked.header("traceparent"), asked.header("tracestate")), (None, None), "{wrong}");
+        assert_eq!(asked.header("ce-traceparent").as_deref(), Some(wrong), "what the row says is not lost");
+    }
+}
+
 /// What a request may hold besides attributes.
 const OWN: [&str; 5] = ["host", "user-agent", "content-type", "content-length", "traceparent"];
 

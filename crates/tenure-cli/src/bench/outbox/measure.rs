@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tenure::core::contract::Sink;
 use tenure::core::id::NodeName;
 use tenure::sink::Handlers;
-use tenure::{LeaseSettings, Leases, Relay, RelaySettings, Role, Stop, Verdict, local_node};
+use tenure::{LeaseSettings, Leases, Relay, RelaySettings, RelayStatus, Role, Stop, Verdict, local_node};
 
 use super::rig::Rig;
 use crate::output::Failure;
@@ -20,6 +20,8 @@ pub(super) struct Running {
     pub(super) relay: Relay,
     stop: Stop,
     work: tokio::task::JoinHandle<Result<(), tenure::RelayError>>,
+    /// The term of its first office.
+    began_in: Option<u64>,
 }
 
 impl Running {
@@ -36,11 +38,14 @@ impl Running {
         let stop = Stop::new();
         let (theirs, until) = (relay.clone(), stop.clone());
         let work = tokio::spawn(async move { theirs.run(&until).await });
-        let running = Self { relay, stop, work };
-        while !matches!(running.relay.status().role, Role::Leading { .. }) {
+        let mut running = Self { relay, stop, work, began_in: None };
+        loop {
+            if let Role::Leading { term } = running.relay.status().role {
+                running.began_in = Some(term);
+                return Ok(running);
+            }
             tokio::time::sleep(Duration::from_micros(200)).await;
         }
-        Ok(running)
     }
 
     /// Waits until so many were delivered since its start.
@@ -54,11 +59,21 @@ impl Running {
             if status.delivered > last {
                 (last, moved) = (status.delivered, Instant::now());
             }
+            if moved.elapsed() > PATIENCE && status.idle && self.has_changed_office(&status) {
+                // What it was recording at that moment is finished, and was not counted: no figure comes of it.
+                return Err(Failure::Failed(
+                    "the relay lost its lease in the middle of the measurement: measure again on a quieter machine".into(),
+                ));
+            }
             if moved.elapsed() > PATIENCE {
                 return Err(Failure::Failed(format!("the relay stands still: {status:?}")));
             }
             tokio::time::sleep(Duration::from_micros(500)).await;
         }
+    }
+
+    fn has_changed_office(&self, status: &RelayStatus) -> bool {
+        matches!(status.role, Role::Leading { term } if Some(term) != self.began_in)
     }
 
     pub(super) async fn end(self) -> Result<(), Failure> {

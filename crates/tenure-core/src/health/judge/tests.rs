@@ -153,3 +153,16 @@ fn another_process_in_trouble_makes_nobody_else_unready() {
 fn what_was_never_asked_is_not_called_well() {
     assert_eq!(level(&Facts::default()), Level::Degraded);
 }
+
+/// Ten thousand that wait for their time must not hide what stands late behind them.
+#[test]
+fn what_is_not_known_is_not_told_as_well() {
+    let waiting = |or_more| {
+        let pending = Count { number: 10_000, or_more };
+        Facts { pulse: Some((Pulse { pending, lag_is_least: or_more, ..pulse() }, SECOND)), ..facts() }
+    };
+    assert_eq!(level(&waiting(false)), Level::Healthy);
+    assert_eq!(level(&waiting(true)), Level::Degraded);
+    let report = judge(&waiting(true), &HealthThresholds::default());
+    assert!(report.reasons.iter().any(|reason| reason.contains("not known")), "{report:?}");
+}

@@ -10,8 +10,9 @@ use crate::time::StoreTime;
 
 /// Decides how a holding that was granted elsewhere is written down.
 ///
-/// A lease that this store itself grants (`backend`) is never overwritten by a recording while it is held. Of two holdings
-/// that can be compared the later one stays, whichever is written first.
+/// A lease that this store itself grants (`backend`) is never overwritten by a recording while it is held; nor is one whose number
+/// says nothing of this one's: only whoever granted it knows that its holder is gone. Of two holdings that can be compared the
+/// later one stays, whichever is written first.
 pub fn record(
     record: Option<&LeaseRecord>,
     remembered: Option<Term>,
@@ -20,8 +21,9 @@ pub fn record(
     backend: &str,
     now: StoreTime,
 ) -> Result<Decision<Recorded>, TermError> {
-    if record.is_some_and(|record| record.is_held(now) && record.is_granted_by(backend)) {
-        return Ok(Decision::unchanged(Recorded::NameTaken));
+    let held = record.filter(|record| record.is_held(now));
+    if let Some(holding) = held.filter(|record| record.is_granted_by(backend)) {
+        return Ok(Decision::unchanged(taken(holding, None)));
     }
     // The same holding again, because the first answer was lost: it keeps its term.
     if let Some(record) = record.filter(|record| {
@@ -35,6 +37,11 @@ pub fn record(
         Some(Compared::Behind(behind)) => return Ok(Decision::unchanged(behind)),
         Some(Compared::Unknown(before)) => Some(before),
     };
+    if let (Some(holding), Some(_)) = (held.filter(|record| !is_of(record, entry)), &before)
+        && !off(Rule::PlacesTakeTurns)
+    {
+        return Ok(Decision::unchanged(taken(holding, Some(holding.backend.clone()))));
+    }
     // Whoever granted it says that the former holder is gone; what is left to say here is how that was noticed.
     let gone = record.filter(|record| record.released_at.is_none()).map(|record| {
         let cause = if record.is_held(now) { Cause::Crashed } else { Cause::Expired };
@@ -53,13 +60,17 @@ pub fn record(
     let outcome = match (decision.outcome, before) {
         (Acquire::Granted(grant), None) => Recorded::At(grant.term),
         (Acquire::Granted(grant), Some(before)) => Recorded::Anew { term: grant.term, before },
-        (Acquire::Held(_), _) => Recorded::NameTaken,
+        (Acquire::Held(holder), _) => Recorded::NameTaken { by: holder.node.name, place: None },
     };
     Ok(Decision {
         outcome,
         write: decision.write.map(|write| LeaseRecord { origin: entry.origin.clone(), ..write }),
         history: gone.into_iter().chain(decision.history).collect(),
     })
+}
+
+fn taken(holding: &LeaseRecord, place: Option<String>) -> Recorded {
+    Recorded::NameTaken { by: holding.node.name.clone(), place }
 }
 
 /// How a holding stands to the one that is written down.

@@ -1,0 +1,8 @@
+-- The same of one lease.
+-- $1 before which number, $2 limit, $3 name
+SELECT id, name, term, cause, node, incarnation, machine, pid,
+       TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', at) AS at_us
+FROM {lease_history} FORCE INDEX (name_id)
+WHERE name = $3 AND id < $1
+ORDER BY id DESC
+LIMIT $2

@@ -1,0 +1,22 @@
+-- The same of messages that an operator has discarded: dead ones are looked at as well.
+-- $1 before which number, $2 after which, $3 how many are looked at, $4 to $8 the filter, $9 how many are found
+SELECT {listed_columns}
+FROM (
+    SELECT {walked_columns}
+    FROM (
+        SELECT q.id, TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', o.created_at) AS created_us,
+               CASE
+                   WHEN o.id IS NOT NULL AND q.discarded_at IS NOT NULL AND {outbox_fits_fragment} THEN 1 ELSE 0
+               END AS fits
+        FROM (
+            SELECT d.id, d.discarded_at
+            FROM {outbox_dead} AS d FORCE INDEX (PRIMARY)
+            WHERE d.id < $1 AND d.id > $2
+            ORDER BY d.id DESC
+            LIMIT $3
+        ) AS q
+        LEFT JOIN {outbox} AS o ON o.id = q.id
+    ) AS w
+) AS f
+WHERE (f.fits = 1 AND f.found <= $9) OR f.next_id IS NULL
+ORDER BY f.id DESC

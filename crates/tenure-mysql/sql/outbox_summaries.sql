@@ -1,0 +1,25 @@
+-- Messages for people to see. One that is neither queued nor tried was taken out of the queue by hand: it waits.
+-- $1 numbers
+SELECT s.id, s.message_id, s.source, s.source_seq, s.source_index, s.topic, s.type, s.created_us,
+       CASE
+           WHEN s.discarded_us IS NOT NULL THEN 'discarded'
+           WHEN s.died_us IS NOT NULL THEN 'dead'
+           WHEN s.queued = 0 AND s.tried_us IS NOT NULL THEN 'dispatched'
+           ELSE 'pending'
+       END AS state,
+       s.attempts,
+       CASE
+           WHEN s.died_us IS NOT NULL OR s.queued = 2 OR (s.queued = 0 AND s.tried_us IS NOT NULL) THEN NULL
+           ELSE s.due_us
+       END AS due_us,
+       coalesce(s.discarded_us, s.died_us, CASE WHEN s.queued = 0 THEN s.tried_us END) AS finished_us,
+       coalesce(s.error, s.reason) AS last_error,
+       CASE WHEN s.halts = 1 AND s.discarded_us IS NULL THEN 1 ELSE 0 END AS halts
+FROM (
+    SELECT {outbox_summary_columns}
+    FROM {outbox} AS o FORCE INDEX (PRIMARY)
+    LEFT JOIN {outbox_pending} AS p ON p.id = o.id
+    LEFT JOIN {outbox_dead} AS d ON d.id = o.id
+    WHERE o.id IN ($1)
+) AS s
+ORDER BY s.id DESC

@@ -1,0 +1,5 @@
+(?3 is null or o.topic = ?3)
+       and (?4 is null or o.source = ?4)
+       and (?5 is null or o.type = ?5)
+       and (?6 is null or o.created_at >= ?6)
+       and (?7 is null or o.created_at < ?7)

@@ -1,0 +1,1 @@
+f.id, f.created_us, f.fits, f.looked, f.found
