@@ -1,6 +1,6 @@
 //! What `--json` prints and the dashboard's API answers, from the schemas.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tenure::core::show::schemas;
 
 pub(super) fn page() -> String {
@@ -50,6 +50,11 @@ pub(super) fn kind(what: &Value) -> String {
     }
     if let Some(any) = what["anyOf"].as_array() {
         return any.iter().map(kind).collect::<Vec<_>>().join(" or ");
+    }
+    let kinds = words(&what["type"]);
+    if !kinds.is_empty() {
+        let each = kinds.iter().map(|one| kind(&json!({ "type": one })));
+        return each.collect::<Vec<_>>().join(" or ");
     }
     let values = words(&what["enum"]);
     match what["type"].as_str() {
