@@ -1,13 +1,15 @@
-//! Rows that only operators see: an audit with how far it was looked, and runners as columns hold them.
+//! Rows that only operators see: audit, runners, streams in a list.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tenure_core::StoreError;
-use tenure_core::observe::{AuditId, AuditLine, RUNNER_NAME_MAX_BYTES, RunnerReport};
+use tenure_core::event::{StreamLine, StreamName, Version};
+use tenure_core::observe::{AuditId, AuditLine, RUNNER_NAME_MAX_BYTES, RunnerReport, RunnerRow};
 use tenure_core::outbox::shorten;
 
-use super::message::counted;
+use super::message::{amount, counted};
 use super::{Columns, Reader};
 
 /// Lines of audit that were found, and how far was looked.
@@ -43,6 +45,44 @@ impl Reader<'_> {
             action: text("action")?,
             subject: text("subject")?,
             detail: text("detail")?,
+        })
+    }
+
+    /// A runner; `None` for one of a kind that only a newer program knows. The columns are `node`, `incarnation`, `machine`,
+    /// `pid`, `kind`, `name`, `state`, `trouble`, `every_ms`, `cycled_ms`, `advanced_ms`, `counters`, `started_us` and
+    /// `seen_us`.
+    pub fn runner(self, row: &impl Columns) -> Result<Option<RunnerRow>, StoreError> {
+        let Ok(kind) = self.need(row.text("kind"), "kind")?.parse() else { return Ok(None) };
+        let span = |column| -> Result<Option<Duration>, StoreError> {
+            Ok(self.maybe(row.number(column), column)?.map(|span| Duration::from_millis(amount(span))))
+        };
+        let counters = self.need(row.text("counters"), "counters")?;
+        let counters: BTreeMap<Cow<'static, str>, u64> = serde_json::from_str(&counters).unwrap_or_default();
+        let report = RunnerReport {
+            kind,
+            name: self.need(row.text("name"), "name")?,
+            state: self.need(row.text("state"), "state")?,
+            trouble: self.maybe(row.text("trouble"), "trouble")?,
+            cycled_ago: span("cycled_ms")?,
+            advanced_ago: span("advanced_ms")?,
+            every: span("every_ms")?.unwrap_or_default(),
+            counters,
+        };
+        Ok(Some(RunnerRow {
+            node: self.node(row)?,
+            report,
+            started_at: self.need(row.moment("started_us"), "started_at")?,
+            seen_at: self.need(row.moment("seen_us"), "seen_at")?,
+        }))
+    }
+
+    /// A stream in a list. The columns are `stream`, `version` and `snapshot`.
+    pub fn stream_line(self, row: &impl Columns) -> Result<StreamLine, StoreError> {
+        let stream = StreamName::new(self.need(row.text("stream"), "stream")?);
+        Ok(StreamLine {
+            stream: stream.map_err(|error| self.corrupt(format!("column stream: {error}")))?,
+            version: Version(self.need(row.number("version"), "version")?),
+            snapshot: self.maybe(row.number("snapshot"), "snapshot")?.map(Version),
         })
     }
 }
