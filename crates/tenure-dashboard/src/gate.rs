@@ -162,7 +162,7 @@ fn host(desk: &Desk, head: &Parts) -> Result<String, Problem> {
             return Err(Problem::Host);
         }
         let proxies = desk.off(Rule::LoopbackRefusesProxy);
-        loopback::check(&head.extensions, &head.headers, proxies)
+        loopback::check((head.version, &head.extensions, &head.headers), proxies)
             .map_err(|outside| Problem::Outside(outside.why()))?;
     }
     Ok(named)
@@ -247,12 +247,17 @@ fn content(route: &Route, headers: &HeaderMap) -> Result<Content, Problem> {
 async fn who(asked: &Asked, head: &Parts) -> Result<Result<Known, Stranger>, Problem> {
     let desk = &asked.desk;
     let offers = who::offers_secret(&head.headers);
-    if offers && !desk.attempts.heard(asked.peer) {
+    let heard = !offers || desk.attempts.heard(asked.peer);
+    // What an application asks elsewhere is not asked for a flood. Tokens are compared in any case: whoever has the right one
+    // is not locked out by others who come from the same proxy.
+    if !heard && matches!(desk.auth.way, Way::By(_)) {
         return Err(Problem::TooManyAttempts);
     }
     let found = who::find(&desk.auth, head, desk.now(), &desk.rules).await;
-    if let (true, Err(stranger)) = (offers, &found) {
-        wrong_token(asked, stranger);
+    match (offers, &found) {
+        (true, Err(_)) if !heard => return Err(Problem::TooManyAttempts),
+        (true, Err(stranger)) => wrong_token(asked, stranger),
+        _ => {}
     }
     Ok(found.map(|known| desk.only_looking(known)))
 }

@@ -237,7 +237,7 @@ fn told(health: &HealthAnswer, may_look: bool) -> Response {
 /// A page of somebody else's could read metrics through a browser on this machine: so the host counts here too.
 async fn may_read(desk: &Arc<Desk>, metrics_for: MetricsFor, request: Request) -> bool {
     let named = hosts::named(request.uri(), request.headers());
-    let here = loopback::check(request.extensions(), request.headers(), false).is_ok()
+    let here = loopback::check((request.version(), request.extensions(), request.headers()), false).is_ok()
         && named.is_some_and(|host| hosts::is_loopback(&host));
     match metrics_for {
         MetricsFor::Open => true,

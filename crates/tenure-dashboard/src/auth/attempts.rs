@@ -1,7 +1,8 @@
 //! How often wrong tokens may come.
 //!
-//! Whoever has had too many refused in a minute is not heard for the rest of it. A flood from many addresses does not lock out
-//! those who have had none refused.
+//! Whoever has had too many refused in a minute is told so for the rest of it, whatever else is sent; the right token is let in
+//! all the same, for behind a proxy all have one address. (A token has 256 random bits: guessing is no way in. The bound is for
+//! logs, the audit table, and what an application asks elsewhere.)
 
 use std::collections::HashMap;
 use std::net::IpAddr;

@@ -42,14 +42,12 @@ async fn log_in(asked: Asked) -> Answer {
     let Some(token) = asked.body.text(&TOKEN)? else {
         return Ok(pages::login::page(&asked, to, Some("Give the token.")));
     };
-    if !asked.desk.attempts.heard(asked.peer) {
-        return Err(Problem::TooManyAttempts);
-    }
     match who::log_in(&asked.desk.auth, token.trim(), asked.desk.now(), &asked.desk.rules) {
         Ok((operator, cookie)) => {
             tracing::info!(request = asked.id, operator = operator.name, "a session began");
             Ok(with_cookie(&asked, Some(&cookie), to))
         }
+        Err(_) if !asked.desk.attempts.heard(asked.peer) => Err(Problem::TooManyAttempts),
         Err(stranger) => {
             wrong_token(&asked, &stranger);
             let mut page = pages::login::page(&asked, to, Some(&sentence(&stranger)));

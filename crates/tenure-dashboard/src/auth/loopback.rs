@@ -6,8 +6,10 @@
 use std::net::SocketAddr;
 
 use axum::extract::ConnectInfo;
-use axum::http::Extensions;
-use axum::http::HeaderMap;
+use axum::http::header::{ORIGIN, REFERER};
+use axum::http::{Extensions, HeaderMap, Version};
+
+use crate::hosts;
 
 /// What proxies add to a request.
 const PROXY_HEADERS: [&str; 8] = [
@@ -52,15 +54,32 @@ impl Outside {
 }
 
 /// Whether a request comes from this machine. With `proxies` it may have come through one.
-pub(crate) fn check(extensions: &Extensions, headers: &HeaderMap, proxies: bool) -> Result<(), Outside> {
+///
+/// A proxy need not say that it is one: nginx adds nothing unless it is told to, and names this machine as the host. But it speaks
+/// HTTP/1.0, which no browser does, and a browser behind it says which page it comes from.
+pub(crate) fn check(
+    (version, extensions, headers): (Version, &Extensions, &HeaderMap),
+    proxies: bool,
+) -> Result<(), Outside> {
     let peer = peer(extensions).ok_or(Outside::Unknown)?;
     if !peer.ip().to_canonical().is_loopback() {
         return Err(Outside::Peer);
     }
-    if !proxies && PROXY_HEADERS.iter().any(|name| headers.contains_key(*name)) {
+    let told = PROXY_HEADERS.iter().any(|name| headers.contains_key(*name));
+    if !proxies && (told || version < Version::HTTP_11 || comes_from_elsewhere(headers)) {
         return Err(Outside::Proxy);
     }
     Ok(())
+}
+
+/// Whether a browser comes from a page that is not of this machine.
+fn comes_from_elsewhere(headers: &HeaderMap) -> bool {
+    let pages = [ORIGIN, REFERER].into_iter().flat_map(|name| headers.get_all(name));
+    pages.into_iter().any(|page| {
+        let host = page.to_str().ok().and_then(|page| page.split_once("://")).map(|(_, rest)| rest);
+        let host = host.map(|rest| rest.split(['/', '?', '#']).next().unwrap_or(rest));
+        !host.is_some_and(hosts::is_loopback)
+    })
 }
 
 #[cfg(test)]
@@ -77,12 +96,12 @@ mod tests {
     fn only_this_machine_is_let_in() {
         let none = HeaderMap::new();
         for address in ["127.0.0.1:1", "127.8.9.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
-            assert_eq!(check(&from(address), &none, false), Ok(()), "{address}");
+            assert_eq!(check((Version::HTTP_11, &from(address), &none), false), Ok(()), "{address}");
         }
         for address in ["10.0.0.1:1", "192.168.1.2:1", "[fe80::1]:1", "0.0.0.0:1", "[::ffff:10.0.0.1]:1"] {
-            assert_eq!(check(&from(address), &none, false), Err(Outside::Peer), "{address}");
+            assert_eq!(check((Version::HTTP_11, &from(address), &none), false), Err(Outside::Peer), "{address}");
         }
-        assert_eq!(check(&Extensions::new(), &none, false), Err(Outside::Unknown));
+        assert_eq!(check((Version::HTTP_11, &Extensions::new(), &none), false), Err(Outside::Unknown));
     }
 
     #[test]
@@ -90,7 +109,27 @@ mod tests {
         for name in PROXY_HEADERS {
             let mut headers = HeaderMap::new();
             headers.insert(name, "127.0.0.1".parse().unwrap());
-            assert_eq!(check(&from("127.0.0.1:1"), &headers, false), Err(Outside::Proxy), "{name}");
+            assert_eq!(check((Version::HTTP_11, &from("127.0.0.1:1"), &headers), false), Err(Outside::Proxy), "{name}");
+        }
+    }
+    /// nginx as it is: `proxy_pass http://127.0.0.1:7070;` and nothing else.
+    #[test]
+    fn a_proxy_that_does_not_say_so_is_refused_too() {
+        let (here, none) = (from("127.0.0.1:1"), HeaderMap::new());
+        assert_eq!(check((Version::HTTP_10, &here, &none), false), Err(Outside::Proxy));
+        assert_eq!(check((Version::HTTP_2, &here, &none), false), Ok(()));
+        for (page, fits) in [
+            ("http://127.0.0.1:7070/_tenure", true),
+            ("http://localhost:7070", true),
+            ("https://ops.example.com/_tenure/dead", false),
+            ("https://localhost.evil.test/", false),
+            ("null", false),
+        ] {
+            for name in [ORIGIN, REFERER] {
+                let mut headers = HeaderMap::new();
+                headers.insert(name, page.parse().unwrap());
+                assert_eq!(check((Version::HTTP_11, &here, &headers), false).is_ok(), fits, "{page}");
+            }
         }
     }
 }
