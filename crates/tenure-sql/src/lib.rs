@@ -92,9 +92,3 @@ pub use store::SqlStore;
 #[cfg(feature = "store")]
 pub use template::{Piece, pieces};
 pub use value::{Value, micros, moment_text, trust_millis};
-
-/// The answer of what is still to be written.
-#[doc(hidden)]
-pub fn not_built(store: &str) -> tenure_core::StoreError {
-    tenure_core::StoreError::Failed { store: store.to_owned(), message: "not built yet".into(), source: None }
-}
