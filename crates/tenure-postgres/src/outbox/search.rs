@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use tenure_core::StoreError;
-use tenure_core::outbox::{Bisect, Details, Filter, Listing, Selection, State, Walk};
+use tenure_core::outbox::{Details, Filter, Listing, Selection, State, Walk};
 use tenure_core::time::StoreTime;
 use tenure_sql::{Columns as _, Found, Reader};
 use tokio_postgres::Row;
@@ -15,6 +15,9 @@ use crate::error::store_error;
 use crate::rows::{Shown, moment};
 use crate::store::Shared;
 use crate::writing::Params;
+
+/// How many times as many rows as are wanted are looked at first.
+const FIRST_STEPS: u32 = 20;
 
 impl Shared {
     /// Messages, the newest first.
@@ -36,18 +39,24 @@ impl Shared {
             (None, None, Some(State::Dead)) => &lists.dead,
             (None, None, Some(State::Discarded)) => &lists.discarded,
         };
-        let walk = self.walk(selection).await?;
         let which: Option<Param<'_>> = match (&id, &cause) {
             (Some(id), _) => Some((id, Type::TEXT)),
             (None, Some(cause)) => Some((cause, Type::INT8)),
             (None, None) => None,
         };
-        let rows = self.run(sql, &Asked::of(&walk, filter).params(which)).await?;
-        let rows = match (&id, cause) {
+        let whole = self.walk(selection).await?;
+        // Most searches find enough at once: what is sorted is first kept short.
+        let mut walk = Walk { steps: whole.steps.min(whole.limit.saturating_mul(FIRST_STEPS)), ..whole };
+        let mut rows = self.run(sql, &Asked::of(&walk, filter).params(which.clone())).await?;
+        let enough = rows.len() >= walk.limit as usize || self.found(&rows)?.looked() < walk.steps;
+        if !enough && walk.steps < whole.steps {
+            walk = whole;
+            rows = self.run(sql, &Asked::of(&walk, filter).params(which)).await?;
+        }
+        if let (Some(_), Some(cause)) = (&id, cause) {
             // Of the one message that was named, the cause is looked at here.
-            (Some(_), Some(cause)) => of_cause(rows, cause),
-            _ => rows,
-        };
+            rows = of_cause(rows, cause);
+        }
         let mut listing = self.found(&rows)?.listing(&walk, state);
         if id.is_some() {
             listing.more_before = None;
@@ -101,21 +110,11 @@ impl Shared {
     }
 
     /// The last row from before a moment.
-    async fn row_before(&self, moment: StoreTime) -> Result<i64, StoreError> {
-        let Some((newest, _)) = self.row_at(i64::MAX).await? else { return Ok(0) };
-        let mut bisect = Bisect::new(moment, newest);
-        while let Some(number) = bisect.next() {
-            bisect.found(self.row_at(number).await?);
-        }
-        Ok(bisect.row())
-    }
-
-    async fn row_at(&self, number: i64) -> Result<Option<(i64, StoreTime)>, StoreError> {
-        let rows = self.run(&self.statements.outbox.row_before, &[(&number, Type::INT8)]).await?;
-        let Some(row) = rows.first() else { return Ok(None) };
-        let id = row.try_get("id").map_err(|error| store_error(&self.label, error))?;
-        let at = Shown(row).moment("created_us").ok().flatten();
-        Ok(at.map(|at| (id, at)))
+    async fn row_before(&self, at: StoreTime) -> Result<i64, StoreError> {
+        let sql = &self.statements.outbox.row_before;
+        let rows = self.run(sql, &[(&moment(at), Type::TIMESTAMPTZ)]).await?;
+        let row = rows.first().map_or(Ok(0), |row| row.try_get(0));
+        row.map_err(|error| store_error(&self.label, error))
     }
 
     fn found(&self, rows: &[Row]) -> Result<Found, StoreError> {

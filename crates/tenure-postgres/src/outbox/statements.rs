@@ -139,7 +139,7 @@ const WALK: &str = "SELECT o.id, o.topic, o.source, o.type, o.created_at, true A
 const WALK_BESIDE: &str = "SELECT x.id, o.topic, o.source, o.type, o.created_at, x.fits AND o.id IS NOT NULL AS fits \
      FROM (SELECT x.id, {fits} AS fits FROM {table} AS x \
            WHERE x.id < $1 AND x.id > $6{which} ORDER BY x.id DESC LIMIT $7) AS x \
-     LEFT JOIN {outbox} AS o ON o.id = x.id";
+     LEFT JOIN {outbox} AS o ON o.id = x.id AND x.fits";
 /// The one of an id.
 const BY_ID: &str = "SELECT o.id, o.topic, o.source, o.type, o.created_at, true AS fits FROM {outbox} AS o \
      WHERE o.message_id = $10::text::uuid AND o.id < $1 LIMIT 1";

@@ -17,6 +17,11 @@ pub struct Found {
 }
 
 impl Found {
+    /// How many rows were looked at.
+    pub const fn looked(&self) -> u32 {
+        self.looked
+    }
+
     /// The page that it makes. `state` is what a message must be in, if the statement could not see to it.
     pub fn listing(self, walk: &Walk, state: Option<State>) -> Listing {
         let Self { mut messages, looked, end, end_at } = self;

@@ -1,13 +1,14 @@
 //! The store on real files, and in real processes: the test binary starts itself again to have a second one.
 
 // Helpers of tests fail by panicking.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 mod append;
 mod append_in;
 #[cfg(feature = "sqlx")]
 mod append_sqlx;
 mod backend;
+mod bounds;
 mod checkpoints;
 mod child;
 mod clock;
