@@ -150,8 +150,7 @@ impl Handle {
         let leases = &self.leases;
         let presence = self.settings.presence.as_ref().and_then(|settings| leases.presence.join(settings));
         let (keeper, seat) = Keeper::begin(
-            leases.store.clone(),
-            leases.clock.clone(),
+            leases,
             presence,
             grant,
             &self.settings,

@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tracing::{Instrument, field};
 
+use super::leases::Shared;
 use super::seat::{Handlers, Order, Seat, SeatKeeper};
 use crate::error::LeaseError;
 use crate::presence::{Running, SessionState};
@@ -87,8 +88,7 @@ enum Event {
 impl Keeper {
     /// Takes office: the keeper to run, and the seat to show.
     pub(super) fn begin(
-        store: Arc<dyn LeaseStore>,
-        clock: Arc<dyn Clock>,
+        leases: &Shared,
         presence: Option<Arc<Running>>,
         grant: Grant,
         settings: &LeaseSettings,
@@ -98,6 +98,7 @@ impl Keeper {
     ) -> (Self, Seat) {
         let beat = runners().register(RunnerKind::Lease, grant.name.as_str(), settings.renew);
         beat.state(format!("held, term {}", grant.term));
+        let (store, clock) = (leases.store.clone(), leases.clock.clone());
         let incumbent = Incumbent::begin(&grant, settings, started, clock.now());
         let (seat_keeper, seat) = Seat::new(Some(grant.fence()), incumbent.trusted_until(), handlers);
         let (renewing, renewed) = mpsc::unbounded_channel();
@@ -342,7 +343,7 @@ impl Keeper {
 /// What a renewal was answered, as it is counted.
 fn word(answer: &Result<Renew, StoreError>) -> (&'static str, usize) {
     match answer {
-        Ok(Renew::Extended { .. }) => ("extended", 0),
+        Ok(Renew::Extended) => ("extended", 0),
         Ok(_) => ("lost", 1),
         Err(_) => ("unknown", 2),
     }
