@@ -196,6 +196,8 @@ impl Chrome {
         self.write("input[name=password]", token);
         self.click("form button.main");
         self.wait_for("footer", "You are");
+        // That there was no database yet was to be expected.
+        drop(self.complaints());
     }
 
     /// Sends a command of the browser's own protocol.

@@ -56,7 +56,7 @@ fn a_group_is_retried_at_a_rate_and_stopped_in_the_middle(store: &Store) {
     chrome.write("input[name=rate]", "1000");
     chrome.press(&format!("Discard {dead} message"));
     chrome.accept();
-    chrome.wait_for("main", "none is left");
+    chrome.wait_for("main", "the limit is reached");
     assert_eq!(stats()["discarded"], dead);
     chrome.go(&dashboard.at("/jobs"));
     let page = chrome.wait_for("main", "job.discard.end");

@@ -19,7 +19,7 @@ fn a_script_in_a_payload_stays_text(store: &Store) {
         ids.push(send(store, &all));
     }
     let _relay =
-        Relay::start(store, SCRIPT.replace('/', "|").as_str(), &receiver.url(), &["--on-dead", "continue"]);
+        Relay::start(store, SCRIPT.replace('/', "|").as_str(), &receiver.url(), &["--on-dead", "skip"]);
     let dashboard = Dashboard::start(store, "dashboard");
     chrome.log_in(&dashboard.url, &dashboard.operator.token);
     chrome.wait_for("#part-dead", "4");
