@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tenure_core::event::Recorded;
-use tenure_core::outbox::{Body, Details};
+use tenure_core::outbox::{Body, Details, Summary};
 
 use crate::asked::{Asked, Seeing};
 use crate::dashboard::Desk;
@@ -39,6 +39,8 @@ pub(crate) async fn message(
         if seeing.is_none() {
             details.payload = None;
             details.headers = None;
+            discreet_messages(asked, [&mut details.summary]);
+            discreet(asked, details.attempts.iter_mut().filter_map(|attempt| attempt.error.as_mut()));
         } else if let Some(redact) = &desk.redact {
             redact_message(redact.as_ref(), &mut details);
         }
@@ -47,6 +49,30 @@ pub(crate) async fn message(
         }
         details
     }))
+}
+
+/// Why a message failed, for everyone: what a receiver answered, which likes to repeat what it was sent, is left out.
+pub(crate) fn without_answer(reason: &str) -> &str {
+    let answer = reason.match_indices("HTTP ").find_map(|(at, mark)| {
+        let code = at + mark.len();
+        let digits = reason.get(code..code + 3)?.bytes().all(|byte| byte.is_ascii_digit());
+        (digits && reason.get(code + 3..)?.starts_with(':')).then_some(code + 3)
+    });
+    answer.map_or(reason, |end| &reason[..end])
+}
+
+/// Leaves out of texts what only those may see who may see payloads.
+pub(crate) fn discreet<'a>(asked: &Asked, texts: impl IntoIterator<Item = &'a mut String>) {
+    if asked.seeing().is_none() {
+        for text in texts {
+            text.truncate(without_answer(text).len());
+        }
+    }
+}
+
+/// The same for messages of a list.
+pub(crate) fn discreet_messages<'a>(asked: &Asked, messages: impl IntoIterator<Item = &'a mut Summary>) {
+    discreet(asked, messages.into_iter().filter_map(|message| message.last_error.as_mut()));
 }
 
 /// Takes out of a message what is not to be seen. What cannot be seen whole by the redaction is not shown at all.
@@ -86,5 +112,25 @@ pub(crate) fn redact_event(desk: &Desk, event: &mut Recorded) {
     };
     for (name, value) in &mut event.metadata.headers {
         redact.header(name, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_receiver_answered_is_left_out_and_the_rest_is_not() {
+        for (reason, shown) in [
+            ("HTTP 422: {\"iban\":\"DE89\"}", "HTTP 422"),
+            ("HTTP 503", "HTTP 503"),
+            ("retry of `HTTP 400: secret`", "retry of `HTTP 400"),
+            ("http://127.0.0.1: connection refused", "http://127.0.0.1: connection refused"),
+            ("HTTP é22: x", "HTTP é22: x"),
+            ("the type is not known", "the type is not known"),
+            ("", ""),
+        ] {
+            assert_eq!(without_answer(reason), shown, "{reason}");
+        }
     }
 }

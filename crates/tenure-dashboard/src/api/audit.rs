@@ -9,6 +9,7 @@ use super::list;
 use crate::asked::{Allowed, View};
 use crate::fields::{self, ACTION, ACTOR, SUBJECT};
 use crate::routes::Answer;
+use crate::shown;
 
 pub(super) async fn lines(allowed: Allowed<View>) -> Answer {
     let selection = AuditSelection {
@@ -20,6 +21,7 @@ pub(super) async fn lines(allowed: Allowed<View>) -> Answer {
         steps: 0,
     };
     let audit = Arc::clone(&allowed.desk.stores.audit);
-    let page = allowed.desk.ask("audit", async move { audit.audit(&selection).await }).await?;
+    let mut page = allowed.desk.ask("audit", async move { audit.audit(&selection).await }).await?;
+    shown::discreet(&allowed, page.lines.iter_mut().map(|line| &mut line.detail));
     list(page.lines.iter().map(AuditShape::from).collect(), page.more_before.map(|id| id.0))
 }

@@ -50,7 +50,8 @@ pub(super) async fn messages(allowed: Allowed<View>) -> Answer {
     let limit = fields::limit(&allowed.query, allowed.desk.limits.page)?;
     let selection = Selection { filter, before: fields::before(&allowed.query)?, limit, steps: 0 };
     let outbox = Arc::clone(&allowed.desk.stores.outbox);
-    let found = allowed.desk.ask("messages", async move { outbox.list(&selection).await }).await?;
+    let mut found = allowed.desk.ask("messages", async move { outbox.list(&selection).await }).await?;
+    shown::discreet_messages(&allowed, &mut found.messages);
     let items: Vec<_> = found.messages.iter().map(MessageShape::from).collect();
     let mut value = envelope(items, found.more_before.map(|row| row.0));
     value["looked_back_to"] = found.looked_back_to.map(|at| at.to_string()).into();
@@ -74,7 +75,10 @@ pub(super) async fn causes(allowed: Allowed<View>) -> Answer {
     let limit = fields::limit(&allowed.query, 50)?.min(GRAVES_MAX);
     let outbox = Arc::clone(&allowed.desk.stores.outbox);
     let call = async move { outbox.graves(after, limit, CAUSE_COUNT_MAX).await };
-    let found = allowed.desk.ask("causes", call).await?;
+    let mut found = allowed.desk.ask("causes", call).await?;
+    for grave in &mut found.graves {
+        shown::discreet_messages(&allowed, [&mut grave.newest, &mut grave.oldest]);
+    }
     list(found.graves.iter().map(CauseShape::from).collect(), found.more_after)
 }
 

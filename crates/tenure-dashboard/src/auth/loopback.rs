@@ -99,7 +99,11 @@ mod tests {
             assert_eq!(check((Version::HTTP_11, &from(address), &none), false), Ok(()), "{address}");
         }
         for address in ["10.0.0.1:1", "192.168.1.2:1", "[fe80::1]:1", "0.0.0.0:1", "[::ffff:10.0.0.1]:1"] {
-            assert_eq!(check((Version::HTTP_11, &from(address), &none), false), Err(Outside::Peer), "{address}");
+            assert_eq!(
+                check((Version::HTTP_11, &from(address), &none), false),
+                Err(Outside::Peer),
+                "{address}"
+            );
         }
         assert_eq!(check((Version::HTTP_11, &Extensions::new(), &none), false), Err(Outside::Unknown));
     }
@@ -109,7 +113,11 @@ mod tests {
         for name in PROXY_HEADERS {
             let mut headers = HeaderMap::new();
             headers.insert(name, "127.0.0.1".parse().unwrap());
-            assert_eq!(check((Version::HTTP_11, &from("127.0.0.1:1"), &headers), false), Err(Outside::Proxy), "{name}");
+            assert_eq!(
+                check((Version::HTTP_11, &from("127.0.0.1:1"), &headers), false),
+                Err(Outside::Proxy),
+                "{name}"
+            );
         }
     }
     /// nginx as it is: `proxy_pass http://127.0.0.1:7070;` and nothing else.

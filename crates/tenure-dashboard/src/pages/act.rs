@@ -20,6 +20,7 @@ use crate::jobs::{LIMIT_MAX, Order, RATE, RATE_MAX};
 use crate::params::Param;
 use crate::problem::Problem;
 use crate::routes::Answer;
+use crate::shown;
 use crate::view::form::hidden;
 use crate::view::pager::href;
 
@@ -95,7 +96,9 @@ async fn group(allowed: &Allowed<Operate>, change: Change) -> Answer {
         let count = act::count(allowed, filter.clone(), LIMIT_MAX).await?;
         let selection = Selection { filter: filter.clone(), before: None, limit: SHOWN, steps: 0 };
         let outbox = Arc::clone(&allowed.desk.stores.outbox);
-        let first = allowed.desk.ask("dead messages", async move { outbox.list(&selection).await }).await?;
+        let mut first =
+            allowed.desk.ask("dead messages", async move { outbox.list(&selection).await }).await?;
+        shown::discreet_messages(allowed, &mut first.messages);
         let mut given = maud::html! { @if body.yes(&ALL)? { (hidden("all", "yes")) } };
         for param in GROUP.iter().filter(|param| !matches!(param.name, "all" | "dry_run" | "limit" | "rate"))
         {

@@ -10,6 +10,7 @@ use super::layout::{self, Page, Place};
 use crate::asked::{Allowed, View};
 use crate::fields;
 use crate::routes::Answer;
+use crate::shown;
 use crate::view::pager::pager;
 use crate::view::table::{Column, table};
 use crate::view::text::{cell, cut};
@@ -31,7 +32,8 @@ pub(crate) async fn page(allowed: Allowed<View>) -> Answer {
         steps: 0,
     };
     let audit = Arc::clone(&allowed.desk.stores.audit);
-    let found = allowed.desk.ask("the audit table", async move { audit.audit(&selection).await }).await?;
+    let mut found = allowed.desk.ask("the audit table", async move { audit.audit(&selection).await }).await?;
+    shown::discreet(&allowed, found.lines.iter_mut().map(|line| &mut line.detail));
     let given = [
         ("actor", actor.unwrap_or_default()),
         ("action", action.unwrap_or_default()),

@@ -13,6 +13,7 @@ use crate::auth::Action;
 use crate::fields;
 use crate::problem::Problem;
 use crate::routes::Answer;
+use crate::shown;
 use crate::view::form::{form, hidden};
 use crate::view::number;
 use crate::view::pager::{href, pager};
@@ -33,6 +34,9 @@ pub(crate) async fn page(allowed: Allowed<View>) -> Answer {
     let found =
         allowed.desk.ask("dead messages", async move { outbox.graves(after, CAUSES, COUNT).await }).await?;
     let mut graves = found.graves;
+    for grave in &mut graves {
+        shown::discreet_messages(&allowed, [&mut grave.newest, &mut grave.oldest]);
+    }
     graves.sort_by_key(|grave| std::cmp::Reverse((grave.messages.number, grave.newest.row)));
     let next = found.more_after.map(|cause| cause.to_string());
     let main = html! {
@@ -106,7 +110,8 @@ pub(crate) async fn cause(allowed: Allowed<View>) -> Answer {
     };
     let outbox = Arc::clone(&allowed.desk.stores.outbox);
     let call = async move { Ok((outbox.list(&selection).await?, outbox.count_dead(&filter, COUNT).await?)) };
-    let (listing, count) = allowed.desk.ask("dead messages", call).await?;
+    let (mut listing, count) = allowed.desk.ask("dead messages", call).await?;
+    shown::discreet_messages(&allowed, &mut listing.messages);
     let now = layout::now(&allowed);
     let text = cause.to_string();
     let why = listing.messages.first().and_then(|message| message.last_error.clone());

@@ -241,7 +241,8 @@ async fn deeds(asked: &Asked, id: &str) -> Result<Vec<AuditLine>, Trouble> {
     let selection =
         AuditSelection { subject: Some(id.to_owned()), limit: 10, steps: 2_000, ..AuditSelection::default() };
     let audit = Arc::clone(&asked.desk.stores.audit);
-    let page = asked.desk.ask("the audit table", async move { audit.audit(&selection).await }).await?;
+    let mut page = asked.desk.ask("the audit table", async move { audit.audit(&selection).await }).await?;
+    shown::discreet(asked, page.lines.iter_mut().map(|line| &mut line.detail));
     Ok(page.lines)
 }
 

@@ -13,6 +13,7 @@ use crate::fields;
 use crate::problem::Problem;
 use crate::routes::Answer;
 use crate::sampler::Snapshot;
+use crate::shown;
 use crate::view::pager::{href, pager};
 use crate::view::state;
 use crate::view::table::{Column, table};
@@ -30,7 +31,10 @@ pub(crate) async fn page(allowed: Allowed<View>) -> Answer {
         steps: 0,
     };
     let outbox = Arc::clone(&allowed.desk.stores.outbox);
-    let found = allowed.desk.ask("a search", async move { outbox.list(&selection).await }).await;
+    let mut found = allowed.desk.ask("a search", async move { outbox.list(&selection).await }).await;
+    if let Ok(listing) = &mut found {
+        shown::discreet_messages(&allowed, &mut listing.messages);
+    }
     let problem = found.as_ref().err().cloned();
     let main = html! {
         (layout::head(&html! { "Outbox" }, &html! { "messages on their way, and where they have got to" }))
