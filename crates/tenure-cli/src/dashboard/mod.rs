@@ -183,13 +183,15 @@ impl Front {
             never = waiting::serve(&self.listener) => match never {},
         };
         tenure::telemetry::this_node(&node);
-        let monitor = HealthMonitor::new(opened.for_operators(), thresholds)?;
+        let monitor = HealthMonitor::new(opened.for_operators(), thresholds.clone())?;
         let reporting = report.then(|| {
             let (store, node, stop) = (opened.runners(), node.clone(), stop.clone());
             tokio::spawn(async move { tenure::runners().report_to(store, node, &stop).await })
         });
         let mut dashboard = Dashboard::new(opened.for_operators(), self.auth, self.hosts)
             .this_node(node)
+            .thresholds(thresholds)
+            .runners(tenure::runners())
             .health(Arc::new(Monitored(monitor.clone())));
         if self.only_looking {
             dashboard = dashboard.only_looking();
