@@ -24,15 +24,10 @@ fn written(bytes: &[u8], is_text: bool, is_whole: bool) -> String {
     // What was cut in the middle of a character is a text all the same.
     let valid = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
     let is_utf8 = valid.len() == bytes.len() || (!is_whole && bytes.len() - valid.len() < 4);
-    if is_whole
-        && is_utf8
-        && matches!(valid.trim_start().as_bytes().first(), Some(b'{' | b'['))
-        && let Ok(value) = serde_json::from_str::<serde_json::Value>(valid)
-        && let Ok(laid_out) = serde_json::to_string_pretty(&value)
-        // Numbers that a reader would round, and keys that stand there twice, are shown as they stand there.
-        && is_kept(valid, &laid_out)
-    {
-        return lines(&laid_out);
+    let is_json = matches!(valid.trim_start().as_bytes().first(), Some(b'{' | b'['))
+        && serde_json::from_str::<serde::de::IgnoredAny>(valid).is_ok();
+    if is_whole && is_utf8 && is_json {
+        return lines(&laid_out(valid));
     }
     match (is_utf8, is_text) {
         (true, _) => lines(valid),
@@ -41,16 +36,52 @@ fn written(bytes: &[u8], is_text: bool, is_whole: bool) -> String {
     }
 }
 
-/// Whether laying a text out has left everything but blanks as it was, in any order.
-fn is_kept(text: &str, laid_out: &str) -> bool {
-    let count = |text: &str| {
-        let mut counts = [0_u32; 256];
-        for byte in text.bytes().filter(|byte| !byte.is_ascii_whitespace()) {
-            counts[usize::from(byte)] += 1;
-        }
-        counts
+/// A JSON text in lines. Only blanks between its parts are changed: numbers, the order of keys, and keys that stand there
+/// twice stay as they are.
+fn laid_out(json: &str) -> String {
+    let (mut text, mut depth, mut in_string, mut escaped) = (String::new(), 0_usize, false, false);
+    let line = |text: &mut String, depth: usize| {
+        text.push('\n');
+        text.extend(std::iter::repeat_n("  ", depth));
     };
-    count(text) == count(laid_out)
+    let mut rest = json.chars().peekable();
+    while let Some(c) = rest.next() {
+        if in_string {
+            text.push(c);
+            in_string = escaped || c != '"';
+            escaped = c == '\\' && !escaped;
+            continue;
+        }
+        match c {
+            c if c.is_ascii_whitespace() => {}
+            '{' | '[' => {
+                text.push(c);
+                while rest.next_if(char::is_ascii_whitespace).is_some() {}
+                match rest.next_if(|next| matches!(next, '}' | ']')) {
+                    Some(end) => text.push(end),
+                    None => {
+                        depth += 1;
+                        line(&mut text, depth);
+                    }
+                }
+            }
+            '}' | ']' => {
+                depth = depth.saturating_sub(1);
+                line(&mut text, depth);
+                text.push(c);
+            }
+            ',' => {
+                text.push(c);
+                line(&mut text, depth);
+            }
+            ':' => text.push_str(": "),
+            c => {
+                in_string = c == '"';
+                text.push(c);
+            }
+        }
+    }
+    text
 }
 
 #[cfg(test)]
@@ -71,9 +102,14 @@ mod tests {
     }
 
     #[test]
-    fn what_laying_out_would_change_is_shown_as_it_stands() {
-        for text in [r#"{"a":1.10}"#, r#"{"a":1,"a":2}"#, r#"{"a":12345678901234567890123}"#] {
-            assert_eq!(written(text.as_bytes(), true, true), text);
+    fn laying_out_changes_blanks_alone() {
+        for text in
+            [r#"{"b":1.10,"a":12345678901234567890123,"a":{},"c":[ ]}"#, r#"["{\"}, :","\\",[[]]]"#, "{}"]
+        {
+            let shown = written(text.as_bytes(), true, true);
+            let plain = |text: &str| text.split_whitespace().collect::<String>();
+            assert_eq!(plain(&shown), plain(text));
         }
+        assert_eq!(written(br#"{"b": [], "a": "x,y"}"#, true, true), "{\n  \"b\": [],\n  \"a\": \"x,y\"\n}");
     }
 }

@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use super::chrome::Chrome;
 use super::stage::{Dashboard, refusal, send};
-use crate::harness::{Answer, Receiver, Relay, Store, tests_on, wait_until};
+use tenure::{DaemonName, DaemonSpec};
+
+use crate::harness::{Answer, ClusterNode, Receiver, Relay, Store, declare, tests_on, wait_until};
 
 tests_on!(sqlite: pages_fit_a_phone_and_can_be_read_light_and_dark);
 
@@ -83,6 +85,7 @@ fn pages_fit_a_phone_and_can_be_read_light_and_dark(store: &Store) {
 struct Scene {
     dead: String,
     _relays: Vec<Relay>,
+    _nodes: Vec<ClusterNode>,
     receiver: Receiver,
 }
 
@@ -118,7 +121,12 @@ impl Scene {
         let relays = vec![start("berlin-1"), start("berlin-2"), start("paris-1")];
         let stats = || store.tenure(&["outbox", "stats", "--json"]).ok().json();
         wait_until("some are dead", || stats()["dead"] == 5);
-        Self { dead, _relays: relays, receiver }
+        let nodes = ["berlin-1", "berlin-2"]
+            .map(|name| ClusterNode::joined(store, &format!("{name}-node"), &["--family", "work"]))
+            .into();
+        let daemon = |name: &str| DaemonSpec::new(DaemonName::new(name).expect("a name"));
+        declare(store, ["work/reports", "work/invoices", "work/mail"].map(daemon).into());
+        Self { dead, _relays: relays, _nodes: nodes, receiver }
     }
 
     /// Sends messages until it is told to stop.
