@@ -66,7 +66,7 @@ const RULES: [(Rule, &[&str]); 8] = [
 ];
 
 /// A flaw, and the cases that must notice.
-const FLAWS: [(Flaw, &[&str]); 45] = [
+const FLAWS: [(Flaw, &[&str]); 58] = [
     (Flaw::OrderById, &["s44_a_source_is_ordered_by_its_sequence_and_not_by_insertion"]),
     (Flaw::Cursor, &["s30_a_row_that_was_committed_late_is_seen"]),
     (Flaw::PlaceIgnored, &["a_lane_is_read_on_from_a_place"]),
@@ -139,6 +139,25 @@ const FLAWS: [(Flaw, &[&str]); 45] = [
     (Flaw::PartRotationEnds, &["e7_nothing_starves_among_the_sources_of_other_parts"]),
     (Flaw::PartSearchEnds, &["e7_a_search_goes_on_behind_rows_of_other_parts"]),
     (Flaw::PartNextDueForgotten, &["e7_a_part_is_told_when_its_own_is_due"]),
+    (Flaw::StepsIgnored, &["a_search_looks_at_no_more_rows_than_it_may"]),
+    (
+        Flaw::MoreForgotten,
+        &["a_search_ends_where_it_was_told_and_goes_on_from_there", "a_search_by_state_has_no_gaps"],
+    ),
+    (Flaw::PagingIgnored, &["a_search_by_state_has_no_gaps"]),
+    (Flaw::FilterIgnored, &["filters_that_are_sql_stay_filters"]),
+    (Flaw::TimeIgnored, &["a_search_by_time_finds_the_edges"]),
+    (Flaw::PayloadUncut, &["a_payload_is_cut_where_it_was_told_and_its_size_is_whole"]),
+    (Flaw::CountUnbounded, &["a_count_of_the_dead_ends_where_it_was_told"]),
+    (Flaw::CauseIgnored, &["retry_of_a_cause_leaves_other_causes_alone"]),
+    (
+        Flaw::CausesMixed,
+        &["dead_messages_of_one_cause_are_one_group", "a_cause_survives_retry_and_a_second_death"],
+    ),
+    (Flaw::CausesEnd, &["causes_come_page_by_page"]),
+    (Flaw::RetryAnswersAll, &["s51_two_operators_retry_one_group_and_each_message_is_changed_once"]),
+    (Flaw::PulseUnbounded, &["a_pulse_counts_no_further_than_it_is_told"]),
+    (Flaw::PulseBlind, &["a_pulse_agrees_with_the_numbers_of_a_small_outbox"]),
 ];
 
 #[test]

@@ -114,6 +114,26 @@ pub(crate) enum Flaw {
     PartSearchEnds,
     /// A part is not told when its own is due.
     PartNextDueForgotten,
+    /// A search looks at everything.
+    StepsIgnored,
+    /// A search never says that there is more.
+    MoreForgotten,
+    /// A range of time is ignored.
+    TimeIgnored,
+    /// A payload is read whole.
+    PayloadUncut,
+    /// A count of the dead has no bound.
+    CountUnbounded,
+    /// A retry of a cause retries all.
+    CauseIgnored,
+    /// Groups of causes are one.
+    CausesMixed,
+    /// Causes never go on.
+    CausesEnd,
+    /// A pulse counts everything.
+    PulseUnbounded,
+    /// A pulse does not count the dead.
+    PulseBlind,
 }
 
 pub(crate) struct BrokenOutboxBackend {
@@ -379,11 +399,22 @@ impl OutboxAdmin for Broken {
     }
 
     async fn pulse(&self, at_most: u32) -> Result<Pulse, StoreError> {
-        self.inner.pulse(at_most).await
+        let at_most = if self.flaw == Flaw::PulseUnbounded { u32::MAX } else { at_most };
+        let mut pulse = self.inner.pulse(at_most).await?;
+        if self.flaw == Flaw::PulseBlind {
+            pulse.dead = Count::default();
+        }
+        Ok(pulse)
     }
 
     async fn graves(&self, after: Option<CauseId>, limit: u32, count_max: u32) -> Result<Graves, StoreError> {
-        self.inner.graves(after, limit, count_max).await
+        let mut graves = self.inner.graves(after, limit, count_max).await?;
+        match self.flaw {
+            Flaw::CausesMixed => graves.graves.truncate(1),
+            Flaw::CausesEnd => graves.more_after = None,
+            _ => {}
+        }
+        Ok(graves)
     }
 
     async fn list(&self, selection: &Selection) -> Result<Listing, StoreError> {
@@ -391,16 +422,22 @@ impl OutboxAdmin for Broken {
         match self.flaw {
             Flaw::FilterIgnored => selection.filter = Filter::default(),
             Flaw::PagingIgnored => selection.before = None,
+            Flaw::StepsIgnored => selection.steps = 0,
+            Flaw::TimeIgnored => (selection.filter.from, selection.filter.until) = (None, None),
             _ => {}
         }
         let mut rows = OutboxAdmin::list(&self.inner, &selection).await?;
         if self.flaw == Flaw::ListReversed {
             rows.messages.reverse();
         }
+        if self.flaw == Flaw::MoreForgotten {
+            rows.more_before = None;
+        }
         Ok(rows)
     }
 
     async fn show(&self, id: &str, payload_max: usize) -> Result<Option<Details>, StoreError> {
+        let payload_max = if self.flaw == Flaw::PayloadUncut { usize::MAX } else { payload_max };
         let mut details = self.inner.show(id, payload_max).await?;
         if let (Flaw::AttemptsHidden, Some(details)) = (self.flaw, &mut details) {
             details.attempts.clear();
@@ -409,12 +446,17 @@ impl OutboxAdmin for Broken {
     }
 
     async fn count_dead(&self, filter: &Filter, at_most: u32) -> Result<Count, StoreError> {
+        let at_most = if self.flaw == Flaw::CountUnbounded { u32::MAX } else { at_most };
         self.inner.count_dead(filter, at_most).await
     }
 
     async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
         let limit = if self.flaw == Flaw::BulkUnbounded { u32::MAX } else { limit };
-        let mut changed = self.inner.retry(filter, by, limit).await?;
+        let mut filter = filter.clone();
+        if self.flaw == Flaw::CauseIgnored {
+            filter.cause = None;
+        }
+        let mut changed = self.inner.retry(&filter, by, limit).await?;
         if self.flaw == Flaw::RetryAnswersAll {
             let everything = Selection { limit, ..Selection::default() };
             let rows = OutboxAdmin::list(&self.inner, &everything).await?;
