@@ -16,6 +16,8 @@ use crate::rows::{Shown, moment};
 use crate::store::Shared;
 use crate::writing::Params;
 
+/// How many rows of a smaller table are looked at, at most: each leads to a message elsewhere, on a page of its own.
+const STEPS_BESIDE: u32 = 8_000;
 /// How many times as many rows as are wanted are looked at first.
 const FIRST_STEPS: u32 = 20;
 
@@ -44,7 +46,10 @@ impl Shared {
             (None, Some(cause)) => Some((cause, Type::INT8)),
             (None, None) => None,
         };
-        let whole = self.walk(selection).await?;
+        let mut whole = self.walk(selection).await?;
+        if !matches!((cause, filter.state), (None, None | Some(State::Dispatched))) {
+            whole.steps = whole.steps.min(STEPS_BESIDE);
+        }
         // Most searches find enough at once: what is sorted is first kept short.
         let mut walk = Walk { steps: whole.steps.min(whole.limit.saturating_mul(FIRST_STEPS)), ..whole };
         let mut rows = self.run(sql, &Asked::of(&walk, filter).params(which.clone())).await?;
