@@ -31,7 +31,7 @@ fn pages_fit_a_phone_and_can_be_read_light_and_dark(store: &Store) {
     let dashboard = Dashboard::start(store, "dashboard");
     chrome.log_in(&dashboard.url, &dashboard.operator.token);
     chrome.wait_for("#part-overview", "dead messages");
-    let feeding = scene.feed(store);
+    let feeding = Scene::feed(store);
     if writes {
         // passes time: so that the drawings have something to show
         std::thread::sleep(Duration::from_secs(100));
@@ -86,7 +86,7 @@ struct Scene {
     dead: String,
     _relays: Vec<Relay>,
     _nodes: Vec<ClusterNode>,
-    receiver: Receiver,
+    _receiver: Receiver,
 }
 
 impl Scene {
@@ -126,15 +126,14 @@ impl Scene {
             .into();
         let daemon = |name: &str| DaemonSpec::new(DaemonName::new(name).expect("a name"));
         declare(store, ["work/reports", "work/invoices", "work/mail"].map(daemon).into());
-        Self { dead, _relays: relays, _nodes: nodes, receiver }
+        Self { dead, _relays: relays, _nodes: nodes, _receiver: receiver }
     }
 
     /// Sends messages until it is told to stop.
-    fn feed(&self, store: &Store) -> Arc<AtomicBool> {
+    fn feed(store: &Store) -> Arc<AtomicBool> {
         let on = Arc::new(AtomicBool::new(true));
         let (goes_on, outbox) = (Arc::clone(&on), format!("{}outbox", store.prefix()));
         let file = store.url().trim_start_matches("sqlite:").to_owned();
-        assert!(self.receiver.applied() < usize::MAX);
         std::thread::spawn(move || {
             let connection = rusqlite::Connection::open(file).expect("a connection");
             connection.busy_timeout(Duration::from_secs(5)).expect("a patient connection");
