@@ -97,7 +97,7 @@ fn known() -> Result<Vec<Known>, Failure> {
             name: "SqliteOptions",
             key: "sqlite",
             place: "crates/tenure-sqlite/src",
-            fields: fields!(sqlite; path, naming, busy_timeout, create),
+            fields: fields!(sqlite; path, naming, busy_timeout, create, browse_timeout),
         },
         Known {
             name: "PostgresOptions",
