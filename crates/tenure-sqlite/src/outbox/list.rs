@@ -11,6 +11,13 @@ use crate::error::Fault;
 use crate::reader::Snapshot;
 use crate::rows::{Foreign, Plain, READER};
 
+/// How many rows of a smaller table are looked at, at most: each leads to a message elsewhere, on a page of its own.
+const STEPS_BESIDE: u32 = 8_000;
+
+fn steps_of(selection: &Selection) -> u32 {
+    if selection.steps == 0 { LOOK_MAX } else { selection.steps.min(LOOK_MAX) }
+}
+
 /// What a walk has found.
 struct Hits {
     numbers: Vec<i64>,
@@ -32,7 +39,14 @@ pub(super) fn list(snapshot: &Snapshot<'_>, selection: &Selection) -> Result<Lis
         walk.before = walk.before.min(number.saturating_add(1));
         walk.floor = walk.floor.max(number.saturating_sub(1));
     }
-    let hits = hits(snapshot, filter, state, &walk)?;
+    let many = state == Some(State::Pending) && many_wait(snapshot)?;
+    match state {
+        // Not every message that is passed waits.
+        Some(State::Pending) if many => walk.steps = steps_of(selection),
+        Some(State::Pending | State::Dead | State::Discarded) => walk.steps = walk.steps.min(STEPS_BESIDE),
+        None | Some(State::Dispatched) => {}
+    }
+    let hits = hits(snapshot, filter, state, many, &walk)?;
     let found = hits.numbers.len();
     let shown = &hits.numbers[..found.min(walk.limit.saturating_sub(1) as usize)];
     let messages = shown.iter().map(|number| one(snapshot, *number)).collect::<Result<Vec<_>, Fault>>()?;
@@ -48,13 +62,19 @@ pub(super) fn list(snapshot: &Snapshot<'_>, selection: &Selection) -> Result<Lis
     Ok(Listing { messages, more_before, looked_back_to })
 }
 
-fn hits(snapshot: &Snapshot<'_>, filter: &Filter, state: Option<State>, walk: &Walk) -> Result<Hits, Fault> {
+fn hits(
+    snapshot: &Snapshot<'_>,
+    filter: &Filter,
+    state: Option<State>,
+    many: bool,
+    walk: &Walk,
+) -> Result<Hits, Fault> {
     let walks = &snapshot.outbox().walks;
     let statement = match (filter.cause, state) {
         (Some(_), _) => &walks.of_cause,
         (None, None) => &walks.any,
         (None, Some(State::Dispatched)) => &walks.dispatched,
-        (None, Some(State::Pending)) if many_wait(snapshot)? => &walks.queued,
+        (None, Some(State::Pending)) if many => &walks.queued,
         (None, Some(State::Pending)) => &walks.pending,
         (None, Some(State::Dead)) => &walks.dead,
         (None, Some(State::Discarded)) => &walks.discarded,
