@@ -21,6 +21,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::act::Change;
+use crate::asked::{Allowed, Operate};
 use crate::auth::moment;
 use crate::dashboard::Desk;
 use crate::mutation::Rule;
@@ -49,6 +50,8 @@ pub(crate) struct Order {
     pub(crate) rate: u64,
     /// Who wants it, as the audit table is to say it.
     pub(crate) by: String,
+    /// What the operator is called.
+    pub(crate) operator: String,
     /// When the right of whoever wants it ends.
     pub(crate) until: Option<SystemTime>,
 }
@@ -196,12 +199,21 @@ impl Jobs {
     }
 
     /// Tells one to stop. It ends after the call that is under way. `None` when there is no such job, false when it has ended.
-    pub(crate) fn stop(&self, id: &str, by: &str) -> Option<bool> {
+    fn stop(&self, id: &str, by: &str) -> Option<bool> {
         let job = self.get(id)?;
         *job.stop.lock().unwrap_or_else(PoisonError::into_inner) = Some(by.to_owned());
         job.told.notify_one();
         Some(job.runs())
     }
+}
+
+/// Tells a job to stop, for whoever may, and writes down who did. `None` when there is no such job in this process.
+pub(crate) async fn stop(allowed: &Allowed<Operate>, id: &str) -> Option<Arc<Job>> {
+    let desk = &allowed.desk;
+    if desk.jobs.stop(id, allowed.name())? {
+        note(desk, &allowed.actor(), "job.stop", id, "told to stop").await;
+    }
+    desk.jobs.get(id)
 }
 
 async fn run(desk: Arc<Desk>, job: Arc<Job>) {
@@ -219,7 +231,7 @@ async fn run(desk: Arc<Desk>, job: Arc<Job>) {
 
 /// The loop.
 async fn changes(desk: &Arc<Desk>, job: &Job) -> Stand {
-    let Order { change, filter, limit, rate, by, until } = &job.order;
+    let Order { change, filter, limit, rate, by, operator, until } = &job.order;
     let batch = (*rate).min(BATCH);
     let mut stopping = desk.stopping.clone();
     let mut due = Instant::now();
@@ -233,6 +245,9 @@ async fn changes(desk: &Arc<Desk>, job: &Job) -> Stand {
         }
         if until.is_some_and(|until| until <= desk.now()) && !desk.off(Rule::Expiry) {
             return Stand::Stopped("the token of whoever began it has ended".into());
+        }
+        if !desk.auth.still_lets_act(operator) && !desk.off(Rule::RevokedEndsSession) {
+            return Stand::Stopped("whoever began it has no token any more that may act".into());
         }
         let left = limit - job.progress().changed;
         let number = u32::try_from(batch.min(left)).unwrap_or(1);

@@ -112,6 +112,8 @@ pub(crate) struct Sampler {
     /// When somebody looked last.
     wanted: Mutex<Option<Instant>>,
     runs: AtomicBool,
+    /// What the loop remembers; also while nobody looks.
+    memory: tokio::sync::Mutex<Memory>,
     /// How many live views there are.
     pub(crate) viewers: Arc<AtomicUsize>,
 }
@@ -159,29 +161,43 @@ impl Sampler {
     }
 }
 
+/// Says that the loop is gone when it ends by itself, or by a panic: the next who looks begins another.
+struct Round(Weak<Desk>, bool);
+
+impl Drop for Round {
+    fn drop(&mut self) {
+        if let (true, Some(desk)) = (self.1, self.0.upgrade()) {
+            desk.sampler.runs.store(false, SeqCst);
+        }
+    }
+}
+
 async fn run(desk: Weak<Desk>) {
-    let begun = Instant::now();
-    let mut memory = Memory::default();
+    let mut round = Round(desk, true);
     let mut pause = Duration::ZERO;
     loop {
         tokio::time::sleep(pause).await;
-        let Some(desk) = desk.upgrade() else { return };
+        let Some(desk) = round.0.upgrade() else { return };
         if *desk.stopping.borrow() || desk.sampler.is_idle() {
             desk.sampler.runs.store(false, SeqCst);
             // Somebody may have looked in between, and found the loop still there.
             if *desk.stopping.borrow() || desk.sampler.is_idle() || desk.sampler.runs.swap(true, SeqCst) {
+                // Another loop may run by now.
+                round.1 = false;
                 return;
             }
         }
         let refresh = desk.limits.refresh;
         let asked = Instant::now();
+        let mut memory = desk.sampler.memory.lock().await;
         let found = memory.ask(&desk.stores).await;
         let took = asked.elapsed();
         let last = desk.sampler.newest();
         let next = match found {
             Ok(facts) => {
-                pause = refresh.max(took * 10);
-                memory.series.add(begun.elapsed(), refresh, sample(&facts));
+                pause = refresh.max((took * 10).min(PAUSE_MAX));
+                let at = memory.begun.get_or_insert(asked).elapsed();
+                memory.series.add(at, refresh, sample(&facts));
                 Snapshot {
                     facts: Some(Arc::new(facts)),
                     taken: Some(Instant::now()),
@@ -203,6 +219,8 @@ async fn run(desk: Weak<Desk>) {
 /// What the loop remembers between two rounds.
 #[derive(Debug, Default)]
 struct Memory {
+    /// When the first sample was taken.
+    begun: Option<Instant>,
     tally: Tally,
     series: Series,
     slow: Option<(Instant, Arc<Slow>)>,

@@ -2,7 +2,7 @@
 //!
 //! There is one place for them, so that what a script has learned of one holds for the other. A shape is made of the
 //! core's own types, is plain data, and has a schema by hand ([`Shape::schema`]); a test holds a full sample of each beside
-//! its schema, key by key. Times are texts in UTC ([`StoreTime`](crate::time::StoreTime)), spans are milliseconds.
+//! its schema, key by key. Times are texts in UTC ([`StoreTime`]), spans are milliseconds.
 //!
 //! Fields stand in the order in which they are written: by their names, but for leases, whose order is older.
 

@@ -6,7 +6,7 @@ use tenure_core::outbox::Filter;
 use super::{list as envelope, told};
 use crate::act::Change;
 use crate::asked::{Allowed, Operate, View};
-use crate::jobs::{Order, RATE};
+use crate::jobs::{self, Order, RATE};
 use crate::params::Param;
 use crate::problem::Problem;
 use crate::routes::Answer;
@@ -24,8 +24,7 @@ pub(super) async fn one(allowed: Allowed<View>) -> Answer {
 
 pub(super) async fn stop(allowed: Allowed<Operate>) -> Answer {
     let id = allowed.body.need(&ID)?;
-    allowed.desk.jobs.stop(&id, allowed.name()).ok_or_else(unknown)?;
-    told(&allowed.desk.jobs.get(&id).ok_or_else(unknown)?.shape())
+    told(&jobs::stop(&allowed, &id).await.ok_or_else(unknown)?.shape())
 }
 
 /// Begins a job.
@@ -38,7 +37,15 @@ pub(super) async fn start(
 ) -> Result<Value, Problem> {
     let until = allowed.operator().and_then(|operator| operator.expires_at);
     let rate = rate.map_or(RATE, u64::from);
-    let order = Order { change, filter, limit: limit.into(), rate, by: allowed.actor(), until };
+    let order = Order {
+        change,
+        filter,
+        limit: limit.into(),
+        rate,
+        by: allowed.actor(),
+        operator: allowed.name().to_owned(),
+        until,
+    };
     Ok(allowed.desk.jobs.start(&allowed.desk, order)?.shape())
 }
 

@@ -89,6 +89,15 @@ impl Auth {
         !matches!(self.way, Way::Loopback { .. })
     }
 
+    /// Whether an operator who was let in could still act: what runs for him ends with his right to it. An application is
+    /// not asked, for it judges by requests.
+    pub(crate) fn still_lets_act(&self, name: &str) -> bool {
+        match &self.way {
+            Way::Tokens(tokens) => tokens.lets_act(name),
+            Way::By(_) | Way::Loopback { .. } => true,
+        }
+    }
+
     pub(crate) fn key(&self) -> SigningKey {
         match (&self.key, &self.way) {
             (Some(key), _) => key.clone(),

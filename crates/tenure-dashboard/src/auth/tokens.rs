@@ -185,6 +185,14 @@ impl Tokens {
         self.pick(|line| line.name.as_bytes().ct_eq(name.as_bytes()) & line.hash[..8].ct_eq(fingerprint))
     }
 
+    /// Whether there is a line of this name that allows to act.
+    pub(super) fn lets_act(&self, name: &str) -> bool {
+        self.read_again();
+        locked(&self.lines)
+            .iter()
+            .any(|line| line.name == name && line.permissions.has(super::Permission::Operate))
+    }
+
     /// The key of this process, for where no other was given.
     pub(super) fn key(&self) -> &SigningKey {
         &self.key

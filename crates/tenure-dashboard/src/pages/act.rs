@@ -16,7 +16,7 @@ use crate::act::{self, Change};
 use crate::asked::{Allowed, Operate};
 use crate::fields;
 use crate::gate::redirect;
-use crate::jobs::{LIMIT_MAX, Order, RATE, RATE_MAX};
+use crate::jobs::{self, LIMIT_MAX, Order, RATE, RATE_MAX};
 use crate::params::Param;
 use crate::problem::Problem;
 use crate::routes::Answer;
@@ -109,7 +109,15 @@ async fn group(allowed: &Allowed<Operate>, change: Change) -> Answer {
     }
     let rate = body.number(&PER_SECOND)?.unwrap_or(RATE);
     let until = allowed.operator().and_then(|operator| operator.expires_at);
-    let order = Order { change, filter, limit, rate, by: allowed.actor(), until };
+    let order = Order {
+        change,
+        filter,
+        limit,
+        rate,
+        by: allowed.actor(),
+        operator: allowed.name().to_owned(),
+        until,
+    };
     let job = allowed.desk.jobs.start(&allowed.desk, order)?;
     Ok(redirect(&href(allowed, "/job", &[("id", &job.id)])))
 }
@@ -118,7 +126,7 @@ async fn group(allowed: &Allowed<Operate>, change: Change) -> Answer {
 pub(crate) async fn stop_job(allowed: Allowed<Operate>) -> Answer {
     let id = allowed.body.need(&job::ID)?;
     let missing = || Problem::NotFound("there is no such job in this process: it may run in another".into());
-    allowed.desk.jobs.stop(&id, allowed.name()).ok_or_else(missing)?;
+    jobs::stop(&allowed, &id).await.ok_or_else(missing)?;
     Ok(redirect(&href(&allowed, "/job", &[("id", &id)])))
 }
 

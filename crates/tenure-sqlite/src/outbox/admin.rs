@@ -58,11 +58,12 @@ impl SqliteStore {
         let (mut changed, mut left, mut after) = (Vec::new(), limit, i64::MIN);
         while left > 0 {
             let (filter, by, batch) = (filter.clone(), by.clone(), left.min(ACT_BATCH));
+            let cause = filter.cause;
             let found = self.browse(move |snapshot| dead::find(snapshot, &filter, after, batch)).await?;
             let Some(last) = found.last() else { break };
             after = *last;
             let ids = self
-                .run(move |database| database.write(|writing| dead::act(writing, act, &by, &found)))
+                .run(move |database| database.write(|writing| dead::act(writing, act, &by, (&found, cause))))
                 .await?;
             if matches!(act, Act::Retry) {
                 self.shared().bells.ring();

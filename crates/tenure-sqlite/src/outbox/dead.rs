@@ -125,12 +125,20 @@ fn span(snapshot: &Snapshot<'_>, filter: &Filter) -> Result<Option<(i64, i64)>, 
     }
 }
 
-/// Changes those of these messages that are dead still, each with a line in the audit trail. Answers their
-/// ids.
-pub(super) fn act(writing: &Writing<'_>, act: Act, by: &str, numbers: &[i64]) -> Result<Vec<String>, Fault> {
+/// Changes those of these messages that are dead still, and of this cause if one is given (they may have been retried, and have
+/// died anew of another), each with a line in the audit trail. Answers their ids.
+pub(super) fn act(
+    writing: &Writing<'_>,
+    act: Act,
+    by: &str,
+    (numbers, cause): (&[i64], Option<CauseId>),
+) -> Result<Vec<String>, Fault> {
     let mut ids = Vec::new();
     for number in numbers {
         let Some(dead) = read(writing, *number)? else { continue };
+        if cause.is_some_and(|cause| cause != dead.cause) {
+            continue;
+        }
         match act {
             Act::Retry => retry(writing, *number, dead.attempts)?,
             Act::Discard => discard(writing, *number)?,
@@ -164,6 +172,7 @@ struct Dead {
     kind: String,
     reason: Option<String>,
     attempts: i64,
+    cause: CauseId,
 }
 
 fn read(writing: &Writing<'_>, number: i64) -> Result<Option<Dead>, Fault> {
@@ -175,6 +184,7 @@ fn read(writing: &Writing<'_>, number: i64) -> Result<Option<Dead>, Fault> {
             kind: texts.of_column(2)?,
             reason: texts.maybe(3)?,
             attempts: row.get(4)?,
+            cause: CauseId::from_column(row.get(5)?),
         })
     };
     let mut statement = prepare(writing, &writing.statements.outbox.dead_read)?;
