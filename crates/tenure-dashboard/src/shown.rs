@@ -36,11 +36,11 @@ pub(crate) async fn message(
     let (outbox, id) = (Arc::clone(&desk.stores.outbox), id.to_owned());
     let found = desk.ask("a message", async move { outbox.show(&id, read).await }).await?;
     Ok(found.map(|mut details| {
+        discreet_messages(asked, [&mut details.summary]);
+        discreet(asked, details.attempts.iter_mut().filter_map(|attempt| attempt.error.as_mut()));
         if seeing.is_none() {
             details.payload = None;
             details.headers = None;
-            discreet_messages(asked, [&mut details.summary]);
-            discreet(asked, details.attempts.iter_mut().filter_map(|attempt| attempt.error.as_mut()));
         } else if let Some(redact) = &desk.redact {
             redact_message(redact.as_ref(), &mut details);
         }
@@ -52,7 +52,7 @@ pub(crate) async fn message(
 }
 
 /// Why a message failed, for everyone: what a receiver answered, which likes to repeat what it was sent, is left out.
-pub(crate) fn without_answer(reason: &str) -> &str {
+fn without_answer(reason: &str) -> &str {
     let answer = reason.match_indices("HTTP ").find_map(|(at, mark)| {
         let code = at + mark.len();
         let digits = reason.get(code..code + 3)?.bytes().all(|byte| byte.is_ascii_digit());
@@ -61,12 +61,19 @@ pub(crate) fn without_answer(reason: &str) -> &str {
     answer.map_or(reason, |end| &reason[..end])
 }
 
+/// A reason, as whoever asks may see it. Where payloads are redacted nobody sees what a receiver answered: it may repeat what was
+/// taken out.
+pub(crate) fn reason<'a>(asked: &Asked, reason: &'a str) -> &'a str {
+    match asked.seeing().is_some() && asked.desk.redact.is_none() {
+        true => reason,
+        false => without_answer(reason),
+    }
+}
+
 /// Leaves out of texts what only those may see who may see payloads.
 pub(crate) fn discreet<'a>(asked: &Asked, texts: impl IntoIterator<Item = &'a mut String>) {
-    if asked.seeing().is_none() {
-        for text in texts {
-            text.truncate(without_answer(text).len());
-        }
+    for text in texts {
+        text.truncate(reason(asked, text).len());
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn stuck(asked: &Asked, facts: &Facts, now: StoreTime) -> Markup {
     for grave in slow.graves.iter().take(TOLD) {
         let what = html! {
             b { (number::of(grave.messages, "dead message", "dead messages")) } ", the last " (ago(grave.newest.finished_at.unwrap_or(grave.newest.created_at), now))
-            span class="why" { (cut(grave.newest.last_error.as_deref().map_or("no reason was written down", shown::without_answer), 160)) }
+            span class="why" { (cut(grave.newest.last_error.as_deref().map_or("no reason was written down", |reason| shown::reason(asked, reason)), 160)) }
         };
         rows.push((
             Tone::Bad,

@@ -383,7 +383,8 @@ async fn messages(store: &MemoryStore, text: &str) {
         attempt: 1,
         kind: Kind::Rejected,
         next: Next::Dead { halt: true },
-        reason: Some(shorten(&format!("400: {text}"))),
+        // What a receiver answered, which repeats what it was sent.
+        reason: Some(shorten(&format!("HTTP 400: {SECRET} {text}"))),
         took: Duration::from_millis(3),
     };
     store.record(None, &NodeName::new(ours).unwrap(), &[outcome]).await.unwrap();

@@ -211,7 +211,7 @@ impl Relay {
         let ran = match &self.lease {
             None => {
                 loop {
-                    match self.part_at_work().await {
+                    match beat.during(self.part_at_work()).await {
                         Ok(None) => break,
                         Ok(Some(part)) => {
                             self.shared.gauge.end();
@@ -292,7 +292,7 @@ impl Relay {
             let Some(fence) = beat.waiting(lease.acquire_when_free(stop)).await? else { return Ok(()) };
             self.check_home(lease, &fence).await?;
             // With the lease in hand: parts that begin now see it and wait, parts that are at work are seen here.
-            let seen = self.part_at_work().await;
+            let seen = beat.during(self.part_at_work()).await;
             if !matches!(seen, Ok(None)) {
                 let _ = lease.release().await;
                 match seen {

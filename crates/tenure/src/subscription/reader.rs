@@ -200,7 +200,8 @@ impl Reader {
             };
         }
         let (events, began) = (self.shared.events.clone(), SteadyClock.now());
-        match whole(async move { events.read_all(after, limit).await }).await {
+        // A store that does not answer is no reason to begin anew: the loop goes round while it waits.
+        match self.beat.during(whole(async move { events.read_all(after, limit).await })).await {
             Ok(page) => {
                 self.pause = STORE_AGAIN;
                 let (stalled, ends_early) = (page.stall.clone(), page.read_to < page.head);
@@ -356,7 +357,7 @@ impl Reader {
 
     async fn advance(&self, step: &Step) -> Result<Advance, StoreError> {
         let (checkpoints, office, step) = (self.shared.checkpoints.clone(), self.office(), step.clone());
-        whole(async move { checkpoints.advance(office.as_ref(), &step).await }).await
+        self.beat.during(whole(async move { checkpoints.advance(office.as_ref(), &step).await })).await
     }
 
     /// Where the checkpoint is; `None` when it was stopped before it knew.
@@ -372,7 +373,7 @@ impl Reader {
 
     async fn ask_checkpoint(&self) -> Result<Checkpoint, StoreError> {
         let (checkpoints, name) = (self.shared.checkpoints.clone(), self.shared.name.clone());
-        whole(async move { checkpoints.checkpoint(&name).await }).await
+        self.beat.during(whole(async move { checkpoints.checkpoint(&name).await })).await
     }
 
     /// Saves what was handled, once.
