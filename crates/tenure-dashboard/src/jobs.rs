@@ -9,7 +9,7 @@
 //! Each call is a transaction of the store's with its own lines of audit, so a job that ends half-way leaves nothing half done.
 //! Two jobs over the same messages change each of them once. Beginning and end are lines of audit too.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -236,6 +236,7 @@ async fn changes(desk: &Arc<Desk>, job: &Job) -> Stand {
     let mut stopping = desk.stopping.clone();
     let mut due = Instant::now();
     let mut errors = 0;
+    let mut seen: HashSet<String> = HashSet::new();
     loop {
         if let Some(who) = job.stopped_by().filter(|_| !desk.off(Rule::JobStops)) {
             return Stand::Stopped(format!("stopped by {who}"));
@@ -256,10 +257,14 @@ async fn changes(desk: &Arc<Desk>, job: &Job) -> Stand {
             Change::Retry => desk.stores.outbox.retry(filter, by, number).await,
             Change::Discard => desk.stores.outbox.discard(filter, by, number).await,
         };
+        let mut again = false;
         let changed = match answer {
             Ok(ids) => {
                 errors = 0;
-                ids.len() as u64
+                let number = ids.len() as u64;
+                // What dies again is dead again, and would be retried for ever.
+                again = ids.into_iter().fold(false, |again, id| !seen.insert(id) | again);
+                number
             }
             Err(error) => {
                 errors += 1;
@@ -270,6 +275,11 @@ async fn changes(desk: &Arc<Desk>, job: &Job) -> Stand {
             }
         };
         let all = job.add(changed);
+        if again {
+            return Stand::Stopped(
+                "messages that it has retried have died again: what they died of is not mended".into(),
+            );
+        }
         if all >= *limit {
             return Stand::Done("the limit is reached".into());
         }

@@ -19,7 +19,9 @@ use tenure_core::id::{Node, NodeName, Unique};
 use tenure_core::lease::{Claim, LeaseName};
 use tenure_core::memory::{ManualClock, MemoryStore};
 use tenure_core::observe::{AuditSelection, RunnerKind, RunnerReport};
-use tenure_core::outbox::{Body as Payload, Kind, Limits, NewMessage, Next, Outcome, Selection, shorten};
+use tenure_core::outbox::{
+    Body as Payload, Filter, Kind, Limits, NewMessage, Next, Outcome, Selection, State, shorten,
+};
 use tenure_core::subscription::{Advance, Aside, Step, SubscriptionName};
 use tenure_dashboard::mutation::Rule;
 use tenure_dashboard::{Auth, Dashboard, Hosts, Operator, Permissions, SigningKey, Tokens};
@@ -395,16 +397,23 @@ pub(crate) async fn bury(store: &MemoryStore, many: u128) {
     let message = |id: u128| NewMessage::json("bulk", "t", "{}").with_id(uuid::Uuid::from_u128(id));
     let messages: Vec<NewMessage> = (1_000..1_000 + many).map(message).collect();
     store.enqueue(&messages, &Limits::default()).await.unwrap();
-    let rows = store.list(&Selection { limit: 1_000, ..Selection::default() }).await.unwrap().messages;
+    die(store).await;
+}
+
+/// Those of them that wait are given up.
+pub(crate) async fn die(store: &MemoryStore) {
+    let filter = Filter { state: Some(State::Pending), topic: Some("bulk".into()), ..Filter::default() };
+    let waiting = Selection { filter, limit: 1_000, ..Selection::default() };
+    let rows = store.list(&waiting).await.unwrap().messages;
     let outcome = |row: &tenure_core::outbox::Summary| Outcome {
         id: row.row,
-        attempt: 1,
+        attempt: row.attempts + 1,
         kind: Kind::Rejected,
         next: Next::Dead { halt: false },
         reason: Some("503".into()),
         took: Duration::from_millis(1),
     };
-    let outcomes: Vec<Outcome> = rows.iter().filter(|row| row.topic == "bulk").map(outcome).collect();
+    let outcomes: Vec<Outcome> = rows.iter().map(outcome).collect();
     store.record(None, &NodeName::new("n").unwrap(), &outcomes).await.unwrap();
 }
 

@@ -8,7 +8,7 @@ use tenure_core::outbox::{Filter, State};
 use tenure_dashboard::mutation::Rule;
 
 use crate::checks::{Found, demand};
-use crate::house::{House, Told, Who, bury};
+use crate::house::{House, Told, Who, bury, die};
 
 const MANY: u64 = 300;
 
@@ -94,6 +94,20 @@ async fn s51_two_jobs_over_the_same_messages_change_each_once() {
     let changed =
         audit.iter().filter(|line| !line.action.starts_with("job.") && line.action != "noted").count();
     assert_eq!(changed as u64, MANY, "each message has its line");
+}
+
+/// A receiver that is not mended would have them retried until the limit, the first ones again and again.
+#[tokio::test(start_paused = true)]
+async fn a_job_whose_messages_die_again_stops_and_says_so() {
+    let house = house(None).await;
+    let id = start(&house, Who::Operate, 20).await.json()["id"].clone();
+    pass(1).await;
+    die(&house.store.inner).await;
+    pass(5).await;
+    let end = job(&house, &id).await;
+    assert_eq!(end["state"], "stopped", "{end}");
+    assert!(end["why"].as_str().unwrap().contains("died again"), "{end}");
+    assert!(end["changed"].as_u64().unwrap() < 100, "{end}");
 }
 
 #[tokio::test(start_paused = true)]
