@@ -67,10 +67,18 @@ fn while_sending(store: &Store, happens: impl FnOnce()) -> usize {
         }
         sent
     };
+    /// Also when what happens is a panic: the scope waits for its threads.
+    struct Over<'a>(&'a AtomicBool);
+    impl Drop for Over<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
     thread::scope(|scope| {
         let sending = scope.spawn(sender);
+        let end = Over(&over);
         happens();
-        over.store(true, Ordering::SeqCst);
+        drop(end);
         sending.join().unwrap()
     })
 }
@@ -120,12 +128,18 @@ fn a_relay_that_is_killed_is_replaced_and_nothing_is_lost(store: &Store, place: 
         wait_until("the first works", || receiver.applied() >= 3);
         second = Some(standby(store, place, "n2", &receiver, BRISK));
         first.kill();
-        wait_until("the second works", || terms(&receiver).len() == 2);
-        assert_in_office(store, place, "n2", 2);
+        // With so short a ttl, on a busy machine, the first may have taken office more than once.
+        wait_until("the second works", || {
+            let row = lease(store, "outbox");
+            row["node"] == "n2" && terms(&receiver).last() == Some(&row["term"].to_string())
+        });
+        let term = lease(store, "outbox")["term"].as_u64().unwrap();
+        assert_in_office(store, place, "n2", term);
     });
     assert_all_took_effect(&receiver, sent);
     assert_eq!(second.map(|mut second| second.stop()), Some(0));
-    assert_eq!(terms(&receiver), ["1", "2"]);
+    let terms: Vec<u64> = terms(&receiver).iter().map(|term| term.parse().unwrap()).collect();
+    assert!(terms.len() >= 2 && terms.is_sorted(), "{terms:?}");
 }
 
 fn a_command_gets_the_term_of_the_database_and_the_next_one_waits(store: &Store, place: &Place) {
