@@ -1,7 +1,7 @@
 -- What outbox_summaries makes a message for people to see of.
 o.id, o.message_id, CASE WHEN p.id IS NOT NULL THEN p.queued WHEN o.fresh IS NOT NULL THEN 1 ELSE 0 END AS queued,
 o.source, o.source_seq, o.source_index, o.topic, o.type,
-TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', o.created_at) AS created_us,
+coalesce(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', o.created_at), 0) AS created_us,
 coalesce(p.due_us, {outbox_due_fragment}) AS due_us,
 coalesce(
     p.attempts, d.attempts, (SELECT max(a.number) FROM {outbox_attempts} AS a WHERE a.message = o.id), 0
