@@ -22,7 +22,6 @@ use tokio::sync::{oneshot, watch};
 
 use super::group::Group;
 use super::options::KafkaLeaseOptions;
-use super::poke::Poker;
 use super::publish;
 use super::record::{Sign, What};
 use super::state::{Leave, Proof, State};
@@ -31,6 +30,8 @@ use super::tail::{Quiet, Tail};
 use crate::clock;
 use crate::error::{ends_membership, explain};
 
+/// How often a member tells the group that it lives, at least: so soon one who waits learns that the holder has left.
+const HEARTBEAT: Duration = Duration::from_millis(250);
 /// How long the thread waits for word from the group before it looks what else is to be done.
 const TURN: Duration = Duration::from_millis(20);
 /// How long leaving waits for a commit that is under way.
@@ -119,7 +120,9 @@ impl Member {
         let mut config = options.kafka.client();
         config
             .set("group.id", options.group_of(lease))
-            .set("heartbeat.interval.ms", millis(options.heartbeat))
+            // By its heartbeat one who waits learns that the holder has left. To make the client rejoin sooner, by another
+            // subscription, is no way: librdkafka (2.12) ends the whole process when that comes while it is joining.
+            .set("heartbeat.interval.ms", millis(options.heartbeat.min(HEARTBEAT)))
             .set("session.timeout.ms", millis(options.session_timeout))
             .set("max.poll.interval.ms", millis(options.session_timeout.max(POLL_MAX)))
             // The one that leaves the partition where it is when others come and go.
@@ -146,8 +149,6 @@ impl Member {
             seat: Arc::clone(&seat),
             tail: Arc::clone(&tail),
             producer,
-            poker: Poker::default(),
-            pokes: 0,
             consumer: Arc::new(consumer),
             commits,
         };
@@ -198,8 +199,6 @@ struct Thread {
     seat: Arc<Seat>,
     tail: Arc<Tail>,
     producer: FutureProducer<Quiet>,
-    poker: Poker,
-    pokes: u64,
     consumer: Arc<BaseConsumer<Group>>,
     commits: Sender<Commit>,
 }
@@ -223,14 +222,13 @@ fn commit_all(seat: &Seat, commits: &Receiver<Commit>) {
 }
 
 impl Thread {
-    fn run(mut self) {
+    fn run(self) {
         let why = loop {
             self.poll();
             if let Some(why) = self.seat.lock().time_to_leave(clock::now()) {
                 break why;
             }
             self.commit();
-            self.poke();
         };
         self.leave(why);
     }
@@ -264,32 +262,6 @@ impl Thread {
         if !added || self.commits.send(commit).is_err() {
             self.seat.lock().end_proof(Err(RDKafkaErrorCode::Fail));
             self.seat.notify();
-        }
-    }
-
-    /// Rejoins where the topic says that the lease is, or ought to be, free. A heartbeat would tell later.
-    fn poke(&mut self) {
-        let words = {
-            let state = self.seat.lock();
-            let waits = state.words > 0 && state.assigned().is_none() && state.holding.is_none();
-            waits.then_some(state.words)
-        };
-        let Some(words) = words else {
-            self.poker = Poker::default();
-            return;
-        };
-        let due = match self.tail.view().leases.get(&self.seat.lease) {
-            Some(seen) => self.poker.is_due(seen, words, self.options.heartbeat, clock::now()),
-            None => false,
-        };
-        if due {
-            // The client goes on waiting for its heartbeat when the subscription is the same. A topic that it does not know
-            // makes it look, and join again when it has looked; it remembers for a while what it did not find.
-            self.pokes += 1;
-            let absent = format!("{}.absent-{}", self.options.topic, self.pokes);
-            if let Err(error) = self.consumer.subscribe(&[&self.options.topic, &absent]) {
-                tracing::debug!(lease = %self.seat.lease, %error, "cannot rejoin ahead of the heartbeat");
-            }
         }
     }
 

@@ -17,14 +17,12 @@
 //! | `options` | [`KafkaLeaseOptions`]: names, times, how they must fit together |
 //! | `store`, `vacancy`, `answer` | [`KafkaLeases`]: the contract, its hints, and what is told by what stands on the topic |
 //! | `member`, `group`, `state` | a membership: its threads, what the group tells it, what is known of it |
-//! | `poke` | when one who waits rejoins ahead of its heartbeat |
 //! | `topic`, `tail`, `publish`, `record` | the topic: made, read, written, and what stands on it |
 
 mod answer;
 mod group;
 mod member;
 mod options;
-mod poke;
 mod publish;
 mod record;
 mod state;

@@ -118,10 +118,6 @@ impl Sign {
     pub(crate) fn ttl(&self) -> Duration {
         Duration::from_millis(self.ttl_ms)
     }
-
-    pub(crate) fn session(&self) -> Duration {
-        Duration::from_millis(self.session_ms)
-    }
 }
 
 pub(crate) fn millis(span: Duration) -> u64 {
