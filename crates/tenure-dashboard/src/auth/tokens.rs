@@ -339,6 +339,13 @@ mod tests {
     }
 
     #[test]
+    fn who_has_no_line_that_allows_it_can_act_no_more() {
+        let (_, acts) = Tokens::make("ada", Permissions::OPERATE, None).unwrap();
+        let tokens = Tokens::parse(&format!("{acts}\n{}", line("bob", TOKEN))).unwrap();
+        assert!(tokens.lets_act("ada") && !tokens.lets_act("bob") && !tokens.lets_act("eve"));
+    }
+
+    #[test]
     fn a_made_token_is_let_in_by_its_line_until_its_time() {
         let until = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
         let (token, line) = Tokens::make("ada", Permissions::OPERATE, Some(until)).unwrap();

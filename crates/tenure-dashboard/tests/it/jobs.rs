@@ -74,6 +74,12 @@ pub(crate) async fn a_job_that_is_told_to_stop_stops(rule: Option<Rule>) -> Foun
     let before = job(&house, &id).await;
     demand(before["state"] == "stopped", || before.to_string())?;
     demand(before["why"].as_str().unwrap_or_default().contains("ada"), || before.to_string())?;
+    let lines = house.get("/api/v1/audit?action=job.stop").bearer(Who::View).send().await.json();
+    let line = &lines["items"][0];
+    demand(
+        line["subject"] == id && line["actor"].as_str().is_some_and(|actor| actor.starts_with("ada")),
+        || format!("who stopped it is not in the audit table: {lines}"),
+    )?;
     pass(10).await;
     let after = job(&house, &id).await;
     demand(after == before && dead(&house).await > MANY / 2, || format!("it went on: {after}"))

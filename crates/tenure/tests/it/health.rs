@@ -26,6 +26,7 @@ enum Mood {
     Good,
     Slow,
     Away,
+    Broken,
 }
 
 fn away() -> StoreError {
@@ -41,6 +42,7 @@ impl OutboxAdmin for Moody {
             Mood::Good => self.of.pulse(at_most).await,
             Mood::Slow => std::future::pending().await,
             Mood::Away => Err(away()),
+            Mood::Broken => panic!("a fault of the store's"),
         }
     }
     async fn stats(&self) -> Result<Stats, StoreError> {
@@ -121,6 +123,28 @@ async fn a_store_that_does_not_answer_keeps_nobody_waiting() {
     // The one question goes on: nobody asks a second one meanwhile.
     let _ = monitor.ready().await;
     assert_eq!(moody.asked.load(Ordering::SeqCst), 1);
+}
+
+/// It has answered before: that says nothing of now.
+#[tokio::test]
+async fn a_store_that_falls_silent_is_away_and_one_that_panics_is_asked_again() {
+    let (moody, monitor, _) = monitor(Mood::Good);
+    assert_eq!(of_store(&monitor.ready().await).0, Level::Healthy);
+    *moody.mood.lock().unwrap() = Mood::Broken;
+    // passes time: what was asked just now is not asked again
+    tokio::time::sleep(Duration::from_millis(2_100)).await;
+    let (level, what) = of_store(&monitor.ready().await);
+    assert_eq!(level, Level::Degraded, "{what}");
+    *moody.mood.lock().unwrap() = Mood::Good;
+    // passes time: the same
+    tokio::time::sleep(Duration::from_millis(2_100)).await;
+    assert_eq!(of_store(&monitor.ready().await).0, Level::Healthy);
+    *moody.mood.lock().unwrap() = Mood::Slow;
+    // passes time: the same
+    tokio::time::sleep(Duration::from_millis(2_100)).await;
+    let (level, what) = of_store(&monitor.ready().await);
+    assert_eq!(level, Level::Degraded, "{what}");
+    assert!(what.contains("no answer yet"), "{what}");
 }
 
 #[test]
