@@ -75,9 +75,34 @@ pub(crate) fn ensure(wanted: &[&str]) -> Result<()> {
             let [update, install] = commands(&packages);
             // Old lists may still do; if not, the installation says so.
             run(update).unwrap_or_else(|reason| eprintln!("xtask: {reason}"));
-            run(install)
+            run(install).or_else(|_| one_by_one(&packages, run))
         }
     }
+}
+
+/// One package that cannot be had must not keep the others out: apt-get installs all of a list or none.
+fn one_by_one(
+    packages: &[&'static str],
+    mut install: impl FnMut(Vec<&'static str>) -> Result<()>,
+) -> Result<()> {
+    let failed: Vec<&str> = packages
+        .iter()
+        .filter(|package| install(commands(&[**package])[1].clone()).is_err())
+        .copied()
+        .collect();
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(format!(
+            "CANNOT BE INSTALLED: {}; tests that need them are left out and say so, and in CI that is a failure",
+            failed.join(", ")
+        )),
+    }
+}
+
+/// What a browser needs that is not here, for the tests of the dashboard.
+pub(crate) fn missing_browser() -> Vec<&'static str> {
+    let of_browser = |need: &&Need| need.package.starts_with("chromium");
+    NEEDS.iter().filter(of_browser).filter(|need| !(need.present)()).map(|need| need.package).collect()
 }
 
 /// The directory with `initdb` and `postgres`: Debian keeps it off the path, one per major version.
@@ -140,6 +165,19 @@ fn run(args: Vec<&'static str>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_package_that_cannot_be_had_does_not_keep_the_others_out() {
+        let mut tried = Vec::new();
+        let install = |args: Vec<&'static str>| {
+            let package = *args.last().unwrap();
+            tried.push(package);
+            if package == "chromium" { Err("no such package".to_owned()) } else { Ok(()) }
+        };
+        let said = one_by_one(&["postgresql", "chromium", "pgbouncer"], install).unwrap_err();
+        assert_eq!(tried, ["postgresql", "chromium", "pgbouncer"]);
+        assert!(said.contains(": chromium;") && !said.contains("postgresql"), "{said}");
+    }
 
     #[test]
     fn nothing_missing_means_nothing_done() {

@@ -11,14 +11,20 @@ pub(crate) struct Done {
     pub(crate) step: &'static str,
     pub(crate) took: Duration,
     pub(crate) failure: Option<String>,
+    /// Why nothing was done in it, where that is no failure.
+    pub(crate) left_out: Option<String>,
 }
 
 /// The summary, ending in the line that CI reads.
 pub(crate) fn summary(done: &[Done], backends: &[Backend], tally: &Tally, sqlite: &str) -> String {
     let mut lines = vec![String::new(), "summary".to_owned()];
     for step in done {
-        let verdict = if step.failure.is_some() { "FAILED" } else { "ok" };
-        lines.push(format!("  {:<10} {verdict:<6} {:>6.1} s", step.step, step.took.as_secs_f64()));
+        let verdict = match (&step.failure, &step.left_out) {
+            (Some(_), _) => "FAILED",
+            (None, Some(_)) => "NOT RUN",
+            (None, None) => "ok",
+        };
+        lines.push(format!("  {:<10} {verdict:<7} {:>6.1} s", step.step, step.took.as_secs_f64()));
     }
     if done.iter().any(|step| step.step == "tests") {
         lines.push("backends".to_owned());
@@ -29,6 +35,7 @@ pub(crate) fn summary(done: &[Done], backends: &[Backend], tally: &Tally, sqlite
     }
     lines.extend(tally.failures.iter().map(|test| format!("FAILED {test}")));
     for step in done {
+        lines.extend(step.left_out.iter().map(|reason| format!("NOT RUN {}: {reason}", step.step)));
         lines.extend(step.failure.iter().map(|reason| format!("FAILED {}: {reason}", step.step)));
     }
     let total: Duration = done.iter().map(|step| step.took).sum();
@@ -108,10 +115,21 @@ mod tests {
     fn a_backend_that_could_not_be_had_is_not_hidden() {
         let backends =
             [backend("Postgres", Ok("15.1, private server")), backend("PgBouncer", Err("not installed"))];
-        let done = [Done { step: "tests", took: Duration::ZERO, failure: None }];
+        let done = [Done { step: "tests", took: Duration::ZERO, failure: None, left_out: None }];
         let text = summary(&done, &backends, &sample(), "bundled");
         assert!(text.contains("6 passed, 1 failed in 2.0 s, against 15.1, private server"), "{text}");
         assert!(text.contains("NOT TESTED: not installed"), "{text}");
+    }
+
+    #[test]
+    fn a_step_that_could_not_run_is_not_called_ok() {
+        let left_out = Some("no such program".to_owned());
+        let done = [Done { step: "deny", took: Duration::ZERO, failure: None, left_out }];
+        let text = summary(&done, &[], &sample(), "");
+        assert!(text.contains("NOT RUN deny: no such program"), "{text}");
+        assert!(text.lines().any(|line| line.starts_with("  deny") && line.contains("NOT RUN")), "{text}");
+        assert!(!text.contains(" ok "), "{text}");
+        assert_eq!(text.lines().last(), Some("7 passed, 1 failed"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
+use crate::apt::{self, find_program};
 use crate::cargo::{cargo, describe, root, run as run_command, run_reading, run_streaming};
 use crate::report::{Done, summary, untested};
 use crate::services::Services;
@@ -28,6 +29,7 @@ struct Step {
 const STEPS: &[Step] = &[
     Step { name: "fmt", needs: &[], run: |_| tell(cargo(&["fmt", "--all", "--check"])) },
     Step { name: "tidy", needs: &[], run: |_| tidy::run() },
+    Step { name: "deny", needs: &[], run: Run::deny },
     Step { name: "servers", needs: &[], run: Run::servers },
     Step { name: "clippy", needs: &[], run: |_| clippy(&["--workspace", "--all-targets", "--all-features"]) },
     Step { name: "docs", needs: &[], run: |_| docs() },
@@ -50,6 +52,8 @@ struct Run {
     tally: Tally,
     /// The binary `tenure`, once it is built.
     binary: Option<PathBuf>,
+    /// Why the step under way has nothing to run with.
+    left_out: Option<String>,
 }
 
 /// Whether the environment says that nothing may be missing.
@@ -60,14 +64,15 @@ pub(crate) fn ci_from_environment() -> bool {
 /// Runs every step, or those asked for.
 pub(crate) fn run(args: &[String], ci: bool) -> Result<()> {
     let steps = select(args)?;
-    let mut run = Run { ci, services: None, tally: Tally::default(), binary: None };
+    let mut run = Run { ci, services: None, tally: Tally::default(), binary: None, left_out: None };
     let mut done = Vec::new();
     for step in steps {
         println!("==> {}", step.name);
         let started = Instant::now();
         let failure = (step.run)(&mut run).err();
         let failed = failure.is_some();
-        done.push(Done { step: step.name, took: started.elapsed(), failure });
+        let left_out = run.left_out.take();
+        done.push(Done { step: step.name, took: started.elapsed(), failure, left_out });
         if failed {
             break;
         }
@@ -97,6 +102,19 @@ fn select(args: &[String]) -> Result<Vec<&'static Step>> {
 }
 
 impl Run {
+    /// Vulnerabilities, licences and sources of the dependencies, as `deny.toml` has them, where that can be checked. Where it
+    /// cannot, the summary says so: a machine without the program is no failure of the code.
+    fn deny(&mut self) -> Result<()> {
+        if find_program("cargo-deny").is_none() {
+            let why = "cargo-deny is not on the path: advisories, licences and sources of the dependencies ARE NOT CHECKED \
+                       (`cargo install cargo-deny --locked`)";
+            println!("xtask: {why}");
+            self.left_out = Some(why.to_owned());
+            return Ok(());
+        }
+        tell(cargo(&["deny", "check"]))
+    }
+
     fn servers(&mut self) -> Result<()> {
         let services = Services::start()?;
         for backend in &services.backends {
@@ -106,10 +124,19 @@ impl Run {
         }
         let missing = services.missing().join(", ");
         self.services = Some(services);
-        if self.ci && !missing.is_empty() {
-            Err(format!("CI needs every backend; missing: {missing}"))
-        } else {
-            Ok(())
+        let browser = apt::missing_browser().join(", ");
+        if !browser.is_empty() {
+            println!(
+                "xtask: NO BROWSER: {browser} is not installed, and the scenes of the dashboard in one are left out"
+            );
+        }
+        match (self.ci, missing.is_empty(), browser.is_empty()) {
+            (true, false, _) => Err(format!("CI needs every backend; missing: {missing}")),
+            (true, _, false) => Err(format!(
+                "CI needs a browser for the tests of the dashboard; missing: {browser} (apt-get install them, or see above why \
+                 that failed)"
+            )),
+            _ => Ok(()),
         }
     }
 
@@ -196,7 +223,9 @@ fn docs() -> Result<()> {
 fn features() -> Result<()> {
     clippy(&["-p", "tenure", "--no-default-features"])?;
     clippy(&["-p", "tenure"])?;
-    clippy(&["-p", "tenure-cli"])
+    clippy(&["-p", "tenure", "--features", "otlp"])?;
+    clippy(&["-p", "tenure-cli"])?;
+    clippy(&["-p", "tenure-cli", "--features", "otlp"])
 }
 
 /// SQLite has no server: its version is that of the crate that brings it.

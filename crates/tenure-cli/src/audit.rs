@@ -16,7 +16,7 @@ pub(crate) async fn audit(global: &Global, command: &AuditCommand) -> Result<Exi
     let AuditCommand::List { actor, action, subject, limit } = command;
     let url = store::database_url(global)?;
     store::refuse_memory(url)?;
-    let database = store::open_existing(global, url).await?;
+    let database = store::open_to_look(global, url).await?;
     let mut selection = AuditSelection {
         actor: actor.clone(),
         action: action.clone(),
@@ -49,8 +49,7 @@ pub(crate) async fn audit(global: &Global, command: &AuditCommand) -> Result<Exi
 
 /// What others wrote, fit for a terminal.
 fn plain(text: &str) -> String {
-    let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    let mut cell: String = clean.take(CELL_CHARS).collect();
+    let mut cell = output::seen(&text.chars().take(CELL_CHARS).collect::<String>());
     if text.chars().count() > CELL_CHARS {
         cell.push('…');
     }

@@ -16,7 +16,10 @@ pub(crate) async fn daemon(global: &Global, command: &DaemonCommand) -> Result<E
     let url = store::database_url(global)?;
     store::refuse_memory(url)?;
     let wish = Wish::of(command)?;
-    let database = store::open_existing(global, url).await?;
+    let database = match wish {
+        Wish::List(_) => store::open_to_look(global, url).await?,
+        Wish::Steer(..) => store::open_existing(global, url).await?,
+    };
     let cluster = database.cluster();
     match wish {
         Wish::List(filter) => list(cluster.as_ref(), &filter, global.json).await,

@@ -23,7 +23,12 @@ pub(crate) async fn lease(global: &Global, command: &LeaseCommand) -> Result<Exi
             lease.as_ref().or(name.as_ref()).map(LeaseName::new).transpose()?
         }
     };
-    let database = store::open_existing(global, url).await?;
+    let database = match command {
+        LeaseCommand::List { .. } | LeaseCommand::History { .. } => store::open_to_look(global, url).await?,
+        LeaseCommand::Resign { .. } | LeaseCommand::Release { .. } => {
+            store::open_existing(global, url).await?
+        }
+    };
     let admin = database.admin();
     match command {
         LeaseCommand::List { limit } => list(admin.as_ref(), *limit, global.json).await,

@@ -14,6 +14,11 @@ mod lease;
 mod migrate;
 mod mysql;
 mod node;
+#[cfg(feature = "otlp")]
+mod otlp;
+#[cfg(not(feature = "otlp"))]
+#[path = "no_otlp.rs"]
+mod otlp;
 mod outbox;
 mod outlet;
 mod output;
@@ -35,9 +40,12 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 use tokio::runtime::Builder;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer as _};
 
 use self::args::{BenchCommand, Cli, Command, LogFormat};
+use self::otlp::Telemetry;
 use self::output::Failure;
 
 fn main() -> ExitCode {
@@ -55,18 +63,14 @@ fn work() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return output::usage(&error),
     };
-    log(&cli);
     let (json, runs) =
         (cli.global.json, matches!(cli.command, Command::Run(_) | Command::Relay(_) | Command::Dashboard(_)));
-    let outcome = match runtime(&cli.command).enable_all().build() {
-        Ok(runtime) => {
-            let outcome = runtime.block_on(dispatch(cli));
-            // A thread that waits for a file lock must not hold up the exit.
-            runtime.shutdown_background();
-            outcome
-        }
-        Err(error) => Err(Failure::Failed(format!("no runtime: {error}"))),
-    };
+    let outcome = Telemetry::start(&cli.command).and_then(|telemetry| {
+        log(&cli, &telemetry);
+        let outcome = run_to_end(cli);
+        telemetry.end();
+        outcome
+    });
     let code = outcome.unwrap_or_else(|failure| {
         output::note(&failure);
         if json {
@@ -75,6 +79,15 @@ fn work() -> ExitCode {
         failure.exit_code()
     });
     output::told(code)
+}
+
+fn run_to_end(cli: Cli) -> Result<ExitCode, Failure> {
+    let runtime = runtime(&cli.command).enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::Failed(format!("no runtime: {error}")))?;
+    let outcome = runtime.block_on(dispatch(cli));
+    // A thread that waits for a file lock must not hold up the exit.
+    runtime.shutdown_background();
+    outcome
 }
 
 /// What carries messages in bulk uses what cores there are; all else is content with one thread.
@@ -121,6 +134,7 @@ async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Bench(BenchCommand::Enqueue(args)) => bench::outbox::enqueue::enqueue(global, &args).await,
         Command::Bench(BenchCommand::Latency(args)) => bench::outbox::latency::latency(global, &args).await,
         Command::Bench(BenchCommand::Parked(args)) => bench::outbox::parked::parked(global, &args).await,
+        Command::Bench(BenchCommand::Dashboard(args)) => bench::dashboard::dashboard(global, &args).await,
         Command::Bench(BenchCommand::Kafka(args)) => bench::kafka::kafka(global, &args).await,
         Command::Bench(BenchCommand::Append(args)) => bench::events::append::append(global, &args).await,
         Command::Bench(BenchCommand::Subscribe(args)) => {
@@ -142,7 +156,7 @@ async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
 }
 
 /// Log lines go to standard error, where they do not mix with results. Heartbeats log too, and must not wait for a reader.
-fn log(cli: &Cli) {
+fn log(cli: &Cli, telemetry: &Telemetry) {
     // A relay that nobody watches tells by its log what it does; on a terminal it shows that in one line.
     let usual = match &cli.command {
         Command::Relay(args) if !args.quiet && !relay::shows_live(&cli.global, args) => "info",
@@ -156,10 +170,11 @@ fn log(cli: &Cli) {
         filter = filter.add_directive(silent);
     }
     let colour = io::IsTerminal::is_terminal(&io::stderr()) && std::env::var_os("NO_COLOR").is_none();
-    let builder =
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| outlet::LogLine).with_ansi(colour);
+    let lines = tracing_subscriber::fmt::layer().with_writer(|| outlet::LogLine).with_ansi(colour);
+    // Each has its own filter: that spans are sent to a collector puts no more lines into the log.
+    let all = tracing_subscriber::registry().with(telemetry.layer());
     match cli.global.log {
-        LogFormat::Text => builder.with_target(false).init(),
-        LogFormat::Json => builder.json().init(),
+        LogFormat::Text => all.with(lines.with_target(false).with_filter(filter)).init(),
+        LogFormat::Json => all.with(lines.json().with_filter(filter)).init(),
     }
 }

@@ -152,6 +152,21 @@ fn wants_json(arguments: impl Iterator<Item = std::ffi::OsString>) -> bool {
     arguments.take_while(|argument| argument != "--").any(|argument| argument == "--json")
 }
 
+/// What others wrote, fit for a terminal: a character that would act on the text, instead of standing in it, is shown by its name, as
+/// on the pages of the dashboard. One that turns the direction of what follows could make a reason read as its opposite.
+pub(crate) fn seen(text: &str) -> String {
+    let mut seen = String::with_capacity(text.len());
+    for c in text.chars() {
+        let turns = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
+        match c {
+            '\n' | '\r' | '\t' => seen.push(' '),
+            c if c.is_control() || turns => seen.push_str(&format!("⟨U+{:04X}⟩", u32::from(c))),
+            c => seen.push(c),
+        }
+    }
+    seen
+}
+
 /// A table of text, its columns as wide as their widest cell.
 pub(crate) struct Table {
     head: Vec<&'static str>,
@@ -164,7 +179,7 @@ impl Table {
     }
 
     pub(crate) fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells);
+        self.rows.push(cells.iter().map(|cell| seen(cell)).collect());
     }
 
     pub(crate) fn print(&self) {
@@ -188,4 +203,18 @@ impl Table {
 
 fn colour(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_wrote_does_not_act_on_the_terminal() {
+        assert_eq!(seen("a\u{202e}b\u{1b}[31m\u{2066}c\u{0}"), "a⟨U+202E⟩b⟨U+001B⟩[31m⟨U+2066⟩c⟨U+0000⟩");
+        assert_eq!(seen("Zoë\n→ 2"), "Zoë → 2");
+        let mut table = Table::new(&["A"]);
+        table.row(vec!["x\u{202e}y".into()]);
+        assert_eq!(table.rows, [["x⟨U+202E⟩y"]]);
+    }
 }

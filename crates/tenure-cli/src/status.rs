@@ -2,8 +2,9 @@
 
 use std::process::ExitCode;
 
+use tenure::HealthMonitor;
 use tenure::core::lease::LeasePageOf;
-use tenure::core::outbox::{Health, Level};
+use tenure::core::outbox::Level;
 use tenure::core::show::{LeaseLine, Overview, StatsShape, StatusShape, SubscriptionShape};
 use tenure::core::subscription::Progress;
 use tenure::event::Position;
@@ -25,7 +26,7 @@ pub(crate) async fn status(global: &Global, args: &StatusArgs) -> Result<ExitCod
     let thresholds = args.health.thresholds();
     let url = store::database_url(global)?;
     store::refuse_memory(url)?;
-    let database = store::open_existing(global, url).await?;
+    let database = store::open_to_look(global, url).await?;
     let (mut leases, now) = database.admin().list(&LeasePageOf::first(LEASES_READ)).await?;
     leases.retain(|record| DaemonName::of_lease(&record.name).is_none());
     leases.truncate(LEASES);
@@ -36,8 +37,8 @@ pub(crate) async fn status(global: &Global, args: &StatusArgs) -> Result<ExitCod
     let look = database.cluster().look().await?;
     let daemons = database.cluster().daemons(&DaemonFilter::beginning("")).await?;
     let cluster = Overview::of(&look, &daemons);
-    let mut health = Health::of(&stats, &thresholds);
-    cluster.judge(&mut health);
+    // The same judgement as that of probes, pages and the API.
+    let health = HealthMonitor::new(database.for_operators(), thresholds)?.judge_once().await?;
     let code = if health.level == Level::Unhealthy { 1 } else { 0 };
     if global.json {
         output::json(&StatusShape {

@@ -6,13 +6,18 @@ use std::time::{Duration, Instant};
 
 use tenure::core::contract::LeaseStore;
 use tenure::core::naming::{Identifier, Naming};
-use tenure::{Database, OpenOptions};
+use tenure::{Database, OpenOptions, Purpose};
 
 use crate::args::Global;
 use crate::output::{self, Failure};
 
 /// How often a store that is away is asked again.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
+
+/// How long a look may take: counting millions takes a while.
+const LOOK: Duration = Duration::from_secs(30);
+/// How many connections there are at most for looking: one question comes after another.
+const LOOKERS: u32 = 3;
 
 /// The URL given by `--db`, or an error that says how to give it.
 pub(crate) fn database_url(global: &Global) -> Result<&str, Failure> {
@@ -38,7 +43,16 @@ pub(crate) fn naming(global: &Global) -> Result<Naming, Failure> {
     Ok(Naming { schema, prefix: Identifier::new("table prefix", &global.table_prefix)? })
 }
 
-/// Opens a store to look at it: what is not there is not made.
+/// Opens a store to look at it, which may be one that cannot be written to: what is not there is not made.
+pub(crate) async fn open_to_look(global: &Global, url: &str) -> Result<Database, Failure> {
+    let purpose = Purpose::Looking { statement_timeout: LOOK, connections: LOOKERS };
+    let options = OpenOptions { naming: naming(global)?, create: false, purpose, ..OpenOptions::default() };
+    let database = tenure::open(url, options).await?;
+    database.schema().verify_schema().await?;
+    Ok(database)
+}
+
+/// Opens a store to change something in it: what is not there is not made.
 pub(crate) async fn open_existing(global: &Global, url: &str) -> Result<Database, Failure> {
     let options = OpenOptions { naming: naming(global)?, create: false, ..OpenOptions::default() };
     let database = tenure::open(url, options).await?;

@@ -114,6 +114,8 @@ pub enum Need {
     HeldFence,
     /// [`EventBackend::damage`](crate::events::EventBackend::damage).
     Damage,
+    /// [`LeaseAdmin::forget_history`]: a store may keep everything instead.
+    Forgetting,
 }
 
 impl fmt::Display for Need {
@@ -135,6 +137,7 @@ impl fmt::Display for Need {
             Self::Neighbour => "second cluster in the same place",
             Self::HeldFence => "fence that is held by an open transaction",
             Self::Damage => "way to damage a row",
+            Self::Forgetting => "way to forget old history",
         })
     }
 }

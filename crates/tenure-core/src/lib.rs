@@ -10,7 +10,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`id`], [`time`] | nodes and their incarnations; the two kinds of time |
+//! | [`id`], [`time`], [`moment`] | nodes and their incarnations; the two kinds of time; moments as people write them |
 //! | [`lease`] | names, terms, the pure decisions of a store, a holder and a contender |
 //! | [`contract`] | what a backend implements: [`LeaseStore`](contract::LeaseStore) and friends |
 //! | [`hash`] | numbers for locks that have no names |
@@ -35,6 +35,7 @@ pub mod health;
 pub mod id;
 pub mod lease;
 pub mod memory;
+pub mod moment;
 pub mod mutation;
 pub mod naming;
 pub mod observe;

@@ -134,6 +134,10 @@ pub(crate) fn check(asked: &Asked, permission: Permission) -> Result<(), Problem
         Permission::Operate if !asked.desk.auth.may_act() => {
             "this dashboard only looks: no tokens are configured, see `tenure dashboard token`".into()
         }
+        Permission::Operate if asked.desk.looks_only => {
+            "this dashboard only looks (`--no-actions`): nobody acts here, whatever his token lets him do"
+                .into()
+        }
         _ => format!("this needs the permission `{word}`, which your token does not have"),
     }))
 }

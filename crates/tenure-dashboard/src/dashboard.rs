@@ -2,14 +2,15 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use axum::Router;
 use axum::extract::Request;
 use tenure_core::contract::OperatorStores;
 use tenure_core::error::StoreError;
+use tenure_core::health::{Facts, Findings};
 use tenure_core::id::Node;
-use tenure_core::observe::LocalRunners;
+use tenure_core::observe::{LocalRunners, RunnerReport};
 use tenure_core::outbox::HealthThresholds;
 use tokio::sync::watch;
 
@@ -24,7 +25,7 @@ use crate::mutation::{Rule, Switches};
 use crate::problem::Trouble;
 use crate::redact::Redact;
 use crate::sampler::Sampler;
-use crate::serve::HealthSource;
+use crate::serve::{HealthSource, Sign};
 
 /// Where a dashboard is mounted unless something else is said.
 pub const MOUNT: &str = "/_tenure";
@@ -62,6 +63,7 @@ pub(crate) struct Desk {
     pub(crate) runners: Option<Arc<dyn LocalRunners>>,
     pub(crate) thresholds: HealthThresholds,
     pub(crate) health: Option<Arc<dyn HealthSource>>,
+    pub(crate) sign: Sign,
     pub(crate) redact: Option<Arc<dyn Redact>>,
     pub(crate) asks: Asks,
     pub(crate) attempts: Attempts,
@@ -71,7 +73,7 @@ pub(crate) struct Desk {
     /// Whether the dashboard is to end: live views and jobs end with it.
     pub(crate) stopping: watch::Receiver<bool>,
     stop: watch::Sender<bool>,
-    looks_only: bool,
+    pub(crate) looks_only: bool,
     clock: fn() -> SystemTime,
 }
 
@@ -92,6 +94,7 @@ impl Dashboard {
             runners: None,
             thresholds: HealthThresholds::default(),
             health: None,
+            sign: Sign::default(),
             redact: None,
             attempts: Attempts::new(),
             jobs: Jobs::default(),
@@ -236,6 +239,22 @@ impl Desk {
         call: impl Future<Output = Result<T, StoreError>> + Send + 'static,
     ) -> Result<T, Trouble> {
         self.asks.ask(what, call).await
+    }
+
+    /// What is judged, of what a store has just said: the loops of this process by what they say now.
+    pub(crate) fn facts(&self, found: &Findings) -> Facts {
+        found.facts(Duration::ZERO, self.loops(), |node| self.is_here(node))
+    }
+
+    /// What the loops of this process say of themselves now.
+    pub(crate) fn loops(&self) -> Vec<RunnerReport> {
+        self.runners.as_ref().map(|runners| runners.list()).unwrap_or_default()
+    }
+
+    /// Whether a node is this process, and its loops are known.
+    pub(crate) fn is_here(&self, node: &Node) -> bool {
+        let same = |here: &Node| (here.pid, &here.machine) == (node.pid, &node.machine);
+        self.runners.is_some() && self.this_node.as_ref().is_some_and(same)
     }
 
     /// A path of ours as a browser has to ask for it.

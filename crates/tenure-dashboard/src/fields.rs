@@ -16,8 +16,13 @@ pub(crate) const TOPIC: Param = Param::text("topic", 500, "where the messages go
 pub(crate) const SOURCE: Param = Param::text("source", 500, "what orders the messages");
 pub(crate) const TYPE: Param = Param::text("type", 500, "what the messages are");
 pub(crate) const ID: Param = Param::text("id", 100, "the id of a message, without regard to case");
-pub(crate) const FROM: Param = Param::moment("from", "enqueued at this moment or later");
-pub(crate) const UNTIL: Param = Param::moment("until", "enqueued before this moment");
+pub(crate) const FROM: Param = Param::moment(
+    "from",
+    "enqueued at this moment or later: `2026-11-15T09:30:00Z`, `2026-11-15 09:30`, `2026-11-15` (UTC where no zone is told), or `-15m`, \
+     `-2h`, `-7d` back from now",
+);
+pub(crate) const UNTIL: Param =
+    Param::moment("until", "enqueued before this moment, which is written as `from` is");
 pub(crate) const CAUSE: Param = Param::text("cause", 16, "dead of this cause: 16 hexadecimal digits");
 pub(crate) const BEFORE: Param =
     Param::number("before", 1, i64::MAX as u64, "go on before this number: `next` of the answer before");
@@ -66,7 +71,10 @@ pub(crate) fn dead(params: &Params, now: SystemTime, all: bool) -> Result<Filter
     }
     let nothing = Filter { state: filter.state, ..Filter::default() } == filter;
     if nothing && !all {
-        return Err(Problem::invalid("filter", "names nothing; say `all` if all dead messages are meant"));
+        return Err(Problem::Malformed(
+            "nothing says which messages are meant: give `cause`, `topic`, `source`, `type`, `id`, `from` or `until`, or \
+             `all` if all dead messages are",
+        ));
     }
     Ok(Filter { state: Some(State::Dead), ..filter })
 }

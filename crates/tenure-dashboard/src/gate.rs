@@ -7,7 +7,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
@@ -25,7 +25,7 @@ use crate::auth::csrf::Origin;
 use crate::auth::who::{By, Known, Stranger};
 use crate::auth::{Permission, Way, csrf, loopback, who};
 use crate::dashboard::Desk;
-use crate::limits::{BODY_MAX_BYTES, QUERY_MAX_BYTES};
+use crate::limits::{BODY_MAX_BYTES, BODY_WITHIN, QUERY_MAX_BYTES};
 use crate::mutation::Rule;
 use crate::params::Params;
 use crate::problem::{Problem, Trouble};
@@ -34,9 +34,6 @@ use crate::{headers, hosts, pages, routes};
 
 /// Names of parameters by which tokens are sent elsewhere. A query stands in logs and histories.
 const TOKEN_NAMES: [&str; 4] = ["token", "access_token", "api_key", "authorization"];
-
-/// How long a client has to send a body.
-const BODY_WITHIN: Duration = Duration::from_secs(10);
 
 /// Answers a request.
 pub(crate) async fn pass(desk: Arc<Desk>, request: Request) -> Response {
@@ -64,6 +61,9 @@ pub(crate) async fn pass(desk: Arc<Desk>, request: Request) -> Response {
     response
 }
 
+/// The slot of those who were refused because there are too many, in the table of metrics.
+pub(crate) const CROWDED: usize = 5;
+
 /// Counts a refusal by its reason.
 fn count(problem: &Problem) {
     // In the order of the table of metrics: host, proxy, credentials, permission, origin, crowded.
@@ -73,7 +73,7 @@ fn count(problem: &Problem) {
         Problem::Unauthenticated(_) | Problem::TooManyAttempts => 2,
         Problem::Forbidden(_) => 3,
         Problem::Foreign(_) => 4,
-        Problem::Busy(_) | Problem::Store(Trouble::Crowded { .. }) => 5,
+        Problem::Busy(_) | Problem::Store(Trouble::Crowded { .. }) => CROWDED,
         _ => return,
     };
     METER.dashboard_refused.add(slot, 1);
@@ -89,10 +89,8 @@ async fn answer(desk: &Arc<Desk>, id: &str, request: Request) -> Response {
         }
     };
     let path = desk.below_mount(head.uri.path()).to_owned();
-    let route = match find(&path, &head.method) {
-        Ok(route) => route,
-        Err(problem) => return refuse(desk, None, kind_of(&path), &problem),
-    };
+    let found = find(&path, &head.method);
+    let kind = found.as_ref().map_or_else(|_| kind_of(&path), |route| route.kind);
     let mut asked = Asked {
         desk: Arc::clone(desk),
         id: id.to_owned(),
@@ -101,8 +99,18 @@ async fn answer(desk: &Arc<Desk>, id: &str, request: Request) -> Response {
         body: Params::default(),
         host,
         peer: loopback::peer(&head.extensions).map(|peer| peer.ip()),
-        by_api: route.kind == Kind::Api,
+        by_api: kind == Kind::Api,
         known: None,
+    };
+    let route = match found {
+        Ok(route) => route,
+        Err(problem) => {
+            // Who is known gets a page from which he finds back; a stranger a line.
+            if kind == Kind::Page && head.method == Method::GET {
+                asked.known = who(&asked, &head).await.ok().and_then(Result::ok);
+            }
+            return refuse(desk, Some(&asked), kind, &problem);
+        }
     };
     match through(&mut asked, route, &head, body).await {
         Ok(()) => {}
@@ -117,6 +125,14 @@ async fn answer(desk: &Arc<Desk>, id: &str, request: Request) -> Response {
 /// The rules before the handler, which may change the request to hold what they found.
 async fn through(asked: &mut Asked, route: &Route, head: &Parts, body: Body) -> Result<(), Problem> {
     asked.query = query(&asked.desk, head)?;
+    // Programs misspell, and would take everything for what they asked for. A change takes its fields from the body alone.
+    let known = if route.verb == Verb::Get { route.params } else { &[] };
+    if route.kind == Kind::Api && asked.query.unknown(known, &[]) {
+        return Err(Problem::Malformed(
+            "the address has a parameter that is not known here; openapi.json has all of them, and a change takes \
+             its fields from the body",
+        ));
+    }
     let content = content(route, &head.headers)?;
     // A route for everyone does not ask who it is, but knows him if he is known.
     asked.known = match (who(asked, head).await?, route.handler.permission()) {
@@ -168,10 +184,11 @@ fn host(desk: &Desk, head: &Parts) -> Result<String, Problem> {
     Ok(named)
 }
 
-/// Whether whoever sent a request may look, for what is told beside the dashboard. Wrong tokens count here too.
-pub(crate) async fn may_look(desk: &Arc<Desk>, request: Request) -> bool {
+/// Whether whoever sent a request may look, for what is told beside the dashboard, and if not, why. Wrong tokens count here
+/// too.
+pub(crate) async fn may_look(desk: &Arc<Desk>, request: Request) -> Result<(), Problem> {
     let (head, _) = request.into_parts();
-    let Ok(host) = host(desk, &head) else { return false };
+    let host = host(desk, &head)?;
     let asked = Asked {
         desk: Arc::clone(desk),
         id: request_id(),
@@ -183,9 +200,10 @@ pub(crate) async fn may_look(desk: &Arc<Desk>, request: Request) -> bool {
         by_api: true,
         known: None,
     };
-    match who(&asked, &head).await {
-        Ok(Ok(known)) => known.operator.permissions.has(Permission::View),
-        _ => false,
+    let known = who(&asked, &head).await?.map_err(Problem::Unauthenticated)?;
+    match known.operator.permissions.has(Permission::View) {
+        true => Ok(()),
+        false => Err(Problem::Forbidden("this needs the permission `view`".to_owned())),
     }
 }
 

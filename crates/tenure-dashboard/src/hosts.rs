@@ -32,7 +32,8 @@ impl Hosts {
         Self(vec![Entry::Loopback])
     }
 
-    /// These, each at any port, or at the port it is given with.
+    /// These, each at any port, or at the port it is given with. With 443 or 80 a request that names no port fits too, for browsers
+    /// leave those out.
     pub fn these<N: AsRef<str>>(names: impl IntoIterator<Item = N>) -> Result<Self, HostError> {
         let entry = |name: N| {
             let (name, port) = split(name.as_ref()).ok_or_else(|| HostError(shorten(name.as_ref())))?;
@@ -60,7 +61,10 @@ impl Hosts {
             Entry::Any => true,
             Entry::Loopback => is_loopback_name(&name),
             Entry::Named { name: ours, port: None } => *ours == name,
-            Entry::Named { name: ours, port: ours_port } => *ours == name && *ours_port == port,
+            // Browsers leave out the port that the scheme has by itself.
+            Entry::Named { name: ours, port: Some(ours_port) } => {
+                *ours == name && port.map_or(matches!(ours_port, 80 | 443), |port| port == *ours_port)
+            }
         })
     }
 }
@@ -184,6 +188,11 @@ mod tests {
             assert!(!hosts.has(bad), "{bad}");
         }
         assert!(hosts.and_loopback().has("localhost"));
+        let usual = Hosts::these(["ops.example.com:443", "plain.example.com:80"]).unwrap();
+        for good in ["ops.example.com", "ops.example.com:443", "plain.example.com", "plain.example.com:80"] {
+            assert!(usual.has(good), "{good}");
+        }
+        assert!(!usual.has("ops.example.com:8443") && !usual.has("ops.example.com:80"));
         for bad in ["", "a b", "http://ops.example.com", "*.example.com", "ops.example.com/x"] {
             assert!(Hosts::these([bad]).is_err(), "{bad}");
         }

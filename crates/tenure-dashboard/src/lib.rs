@@ -40,6 +40,7 @@ mod ask;
 mod asked;
 mod auth;
 mod dashboard;
+mod door;
 mod fields;
 mod gate;
 mod headers;
@@ -49,6 +50,7 @@ mod limits;
 mod live;
 #[doc(hidden)]
 pub mod mutation;
+mod pace;
 mod pages;
 mod params;
 mod problem;
@@ -56,10 +58,12 @@ mod rates;
 mod redact;
 mod routes;
 mod sampler;
+mod sent;
 mod series;
 mod serve;
 mod shown;
 mod view;
+mod waiting;
 
 pub use auth::{
     Action, Auth, Authenticator, KEY_MIN_BYTES, Operator, Permission, Permissions, Refused, SigningKey,
@@ -67,11 +71,12 @@ pub use auth::{
 };
 pub use dashboard::{Dashboard, DashboardError, MOUNT};
 pub use hosts::{HostError, Hosts};
-pub use limits::Limits;
+pub use limits::{Limits, Most, bounds};
 pub use redact::Redact;
 pub use routes::{RouteFacts, routes};
 pub use serve::{Extra, HealthAnswer, HealthSource, MetricsFor, serve};
 pub use tenure_core::contract::OperatorStores;
+pub use waiting::{WaitsFor, waiting};
 
 /// The API as a document of OpenAPI 3.1, where `mount` is where the dashboard is.
 pub fn openapi(mount: &str) -> serde_json::Value {

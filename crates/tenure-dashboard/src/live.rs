@@ -4,8 +4,8 @@
 //! A view ends after ten minutes, with the right of its operator, when the tokens change, and with the dashboard; browsers
 //! come again by themselves, and are asked anew who they are.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -21,16 +21,17 @@ use tokio::time::Instant;
 
 use crate::asked::{Allowed, Asked, View};
 use crate::auth::Way;
+use crate::limits::{Limits, VIEW_LASTS};
 use crate::pages::{cluster, layout, outbox, overview};
 use crate::params::Param;
 use crate::problem::Problem;
 use crate::routes::Answer;
 use crate::sampler::Snapshot;
 
-/// How long one view lasts.
-const LASTS: Duration = Duration::from_secs(600);
 /// After so long without a new snapshot a line is sent that says nothing, so that both ends see that the other is there.
 const HEARTBEAT: Duration = Duration::from_secs(15);
+/// How often it is told that what is shown is old.
+const STALE_EVERY: Duration = Duration::from_secs(5);
 /// How often it is looked whether the view's operator is still one.
 const CHECK: Duration = Duration::from_secs(2);
 
@@ -38,22 +39,46 @@ const CHECK: Duration = Duration::from_secs(2);
 pub(crate) const PARTS: Param =
     Param::word("parts", &["none", "overview", "numbers", "cluster"], "which part of a page");
 
+/// How many views there are, by operator.
+#[derive(Debug, Default)]
+pub(crate) struct Viewers(Mutex<HashMap<String, usize>>);
+
 /// One of them; counted while it is there.
-struct Place(Arc<AtomicUsize>);
+struct Place {
+    viewers: Arc<Viewers>,
+    of: String,
+}
 
 impl Place {
-    fn take(views: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
-        let taken = views.fetch_update(SeqCst, SeqCst, |views| (views < most).then_some(views + 1));
-        taken.ok().map(|_| {
-            METER.dashboard_live.change(0, 1);
-            Self(Arc::clone(views))
-        })
+    /// A place, or why there is none.
+    fn take(viewers: &Arc<Viewers>, of: &str, limits: &Limits) -> Result<Self, Problem> {
+        let mut all = viewers.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.values().sum::<usize>() >= limits.viewers {
+            return Err(Problem::Busy(
+                "too many live views are open; the page loads itself anew instead".into(),
+            ));
+        }
+        let own = all.entry(of.to_owned()).or_default();
+        if *own >= limits.viewers_each {
+            return Err(Problem::Busy(
+                "you have too many live views open; the page loads itself anew instead".into(),
+            ));
+        }
+        *own += 1;
+        METER.dashboard_live.change(0, 1);
+        Ok(Self { viewers: Arc::clone(viewers), of: of.to_owned() })
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, SeqCst);
+        let mut all = self.viewers.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(own) = all.get_mut(&self.of) {
+            *own -= 1;
+            if *own == 0 {
+                all.remove(&self.of);
+            }
+        }
         METER.dashboard_live.change(0, -1);
     }
 }
@@ -61,14 +86,13 @@ impl Drop for Place {
 /// A live view.
 pub(crate) async fn stream(allowed: Allowed<View>) -> Answer {
     let part = allowed.query.word(&PARTS)?.unwrap_or("none");
-    let full = || Problem::Busy("too many live views are open; the page loads itself anew instead".into());
-    let place = Place::take(&allowed.desk.sampler.viewers, allowed.desk.limits.viewers).ok_or_else(full)?;
+    let place = Place::take(&allowed.desk.sampler.viewers, allowed.name(), &allowed.desk.limits)?;
     let asked: Asked = (*allowed).clone();
     let watch = asked.desk.sampler.watch();
     let view = Live {
         part,
         tokens: tokens(&asked),
-        ends: Instant::now() + LASTS,
+        ends: Instant::now() + VIEW_LASTS,
         sent: 0,
         spoken: Instant::now(),
         stopping: asked.desk.stopping.clone(),
@@ -111,6 +135,11 @@ impl Live {
             let snapshot = self.watch.borrow_and_update().clone();
             if snapshot.number > self.sent {
                 self.sent = snapshot.number;
+                self.spoken = Instant::now();
+                return Some(event(&snapshot, &parts(&self.asked, self.part, &snapshot)));
+            }
+            // Nothing new because the store is silent: that is news too, and the page must not look as if all were well.
+            if snapshot.is_old() && self.spoken.elapsed() >= STALE_EVERY {
                 self.spoken = Instant::now();
                 return Some(event(&snapshot, &parts(&self.asked, self.part, &snapshot)));
             }

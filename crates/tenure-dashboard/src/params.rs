@@ -6,9 +6,9 @@
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
+use tenure_core::moment;
 use tenure_core::time::StoreTime;
 
-use crate::auth::moment;
 use crate::problem::Problem;
 
 /// The most parameters that one request has.
@@ -58,6 +58,12 @@ impl Param {
 
     pub(crate) const fn yes(name: &'static str, what: &'static str) -> Self {
         Self { name, what, bounds: Bounds::Yes, needed: false }
+    }
+
+    /// Whether a text is one that it may hold: a link with any other would lead to an error.
+    pub(crate) fn takes(&self, text: &str) -> bool {
+        let fits = matches!(self.bounds, Bounds::Text(max) if text.len() <= max);
+        fits && !text.is_empty() && !text.chars().any(char::is_control)
     }
 
     /// The same, and it has to be there.
@@ -180,17 +186,9 @@ impl Params {
     /// A moment.
     pub(crate) fn moment(&self, param: &Param, now: SystemTime) -> Result<Option<StoreTime>, Problem> {
         let Some(value) = self.raw(param.name)? else { return missing(param) };
-        let micros = match value.strip_prefix('-') {
-            Some(span) => span_of(span).and_then(|span| micros_of(now).checked_sub(span)),
-            None => moment::micros(value),
-        };
-        let micros = micros.and_then(|micros| i64::try_from(micros).ok());
-        micros.map(|micros| Some(StoreTime::from_micros(micros))).ok_or_else(|| {
-            Problem::invalid(
-                param.name,
-                "is a moment such as 2026-11-15T09:30:00Z, or a span back from now such as -15m",
-            )
-        })
+        let now = StoreTime::from_micros(i64::try_from(micros_of(now)).unwrap_or(i64::MAX));
+        let read = moment::read(value, now).map(Some);
+        read.ok_or_else(|| Problem::invalid(param.name, format!("is {}", moment::LOOKS)))
     }
 
     /// One of the words of the parameter.
@@ -227,24 +225,6 @@ fn flat(value: Value) -> Option<String> {
         Value::String(text) => Some(text),
         Value::Array(_) | Value::Object(_) => None,
     }
-}
-
-/// `15m`, `2h`, `90s`, `7d`, in microseconds; at most a hundred years.
-fn span_of(text: &str) -> Option<u64> {
-    let unit = text.chars().next_back()?;
-    let seconds: u64 = match unit {
-        's' => 1,
-        'm' => 60,
-        'h' => 3_600,
-        'd' => 86_400,
-        _ => return None,
-    };
-    let digits = text.strip_suffix(unit)?;
-    if digits.is_empty() || digits.len() > 10 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let span = digits.parse::<u64>().ok()?.checked_mul(seconds)?;
-    (span <= 36_525 * 86_400).then(|| span * 1_000_000)
 }
 
 fn micros_of(now: SystemTime) -> u64 {

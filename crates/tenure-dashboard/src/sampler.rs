@@ -8,7 +8,7 @@
 //! Its questions are never dropped half-way: the loop waits for each. A store that hangs makes the snapshot old, and whoever
 //! reads it sees how old it is.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 
@@ -28,6 +28,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::dashboard::Desk;
+use crate::live::Viewers;
 use crate::rates::{Rates, Tally};
 use crate::series::{Sample, Series};
 
@@ -37,6 +38,8 @@ const IDLE_AFTER: Duration = Duration::from_secs(60);
 const SLOW_EVERY: Duration = Duration::from_secs(10);
 /// The longest pause while the store is away.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
+/// What is older than this is shown with its age. Longer than the statement timeout and the pause after it.
+const OLD: Duration = Duration::from_secs(15);
 /// Runners that were not seen for so long are not shown.
 const RUNNERS_WITHIN: Duration = Duration::from_secs(90);
 const RUNNERS: u32 = 500;
@@ -60,6 +63,8 @@ pub(crate) struct Snapshot {
     pub(crate) facts: Option<Arc<Facts>>,
     /// When that was.
     pub(crate) taken: Option<Instant>,
+    /// For how long the loop asks for nothing newer: the longer, the longer the store took. To wait before is in vain.
+    pub(crate) rests: Duration,
     /// Since when the store gives no answer, and what it says.
     pub(crate) away: Option<(SystemTime, String)>,
     pub(crate) series: Arc<Series>,
@@ -95,12 +100,19 @@ pub(crate) struct Slow {
     pub(crate) more_daemons: bool,
     /// Daemons that should run and do not.
     pub(crate) nowhere: Vec<Daemon>,
+    /// Whether any daemon should run.
+    pub(crate) wanted: bool,
 }
 
 impl Snapshot {
     /// How old it is.
     pub(crate) fn age(&self) -> Option<Duration> {
         self.taken.map(|taken| taken.elapsed())
+    }
+
+    /// Whether it is so old that whoever sees it is to be told.
+    pub(crate) fn is_old(&self) -> bool {
+        self.age().is_some_and(|age| age > OLD)
     }
 }
 
@@ -115,7 +127,7 @@ pub(crate) struct Sampler {
     /// What the loop remembers; also while nobody looks.
     memory: tokio::sync::Mutex<Memory>,
     /// How many live views there are.
-    pub(crate) viewers: Arc<AtomicUsize>,
+    pub(crate) viewers: Arc<Viewers>,
 }
 
 impl Sampler {
@@ -133,7 +145,8 @@ impl Sampler {
     pub(crate) async fn snapshot(&self, refresh: Duration, patience: Duration) -> Arc<Snapshot> {
         let mut watch = self.watch();
         let is_fresh = |snapshot: &Arc<Snapshot>| {
-            snapshot.away.is_some() || snapshot.age().is_some_and(|age| age <= refresh * 3)
+            let until = (refresh * 3).max(snapshot.rests + refresh);
+            snapshot.away.is_some() || snapshot.age().is_some_and(|age| age <= until)
         };
         let _ = tokio::time::timeout(patience, watch.wait_for(is_fresh)).await;
         self.newest()
@@ -201,6 +214,7 @@ async fn run(desk: Weak<Desk>) {
                 Snapshot {
                     facts: Some(Arc::new(facts)),
                     taken: Some(Instant::now()),
+                    rests: pause,
                     away: None,
                     ..(*last).clone()
                 }
@@ -265,6 +279,8 @@ impl Memory {
         let filter = DaemonFilter { node: None, prefix: None, after: None, limit: DAEMONS_LOOKED_AT };
         let mut daemons = stores.cluster.daemons(&filter).await?;
         let (count, more_daemons) = (daemons.len(), daemons.len() >= DAEMONS_LOOKED_AT as usize);
+        daemons.retain(|daemon| !daemon.retired);
+        let wanted = daemons.iter().any(Daemon::is_wanted);
         daemons.retain(|daemon| daemon.is_wanted() && (daemon.place.is_none() || is_orphaned(daemon, look)));
         Ok(Slow {
             graves,
@@ -275,6 +291,7 @@ impl Memory {
             daemons: count,
             more_daemons,
             nowhere: daemons,
+            wanted,
         })
     }
 }
@@ -297,7 +314,7 @@ impl Gaps {
 }
 
 /// Leases but for those of daemons, which may be very many: they are stepped over as one range.
-async fn leases(stores: &OperatorStores) -> Result<(Vec<LeaseRecord>, StoreTime), StoreError> {
+pub(crate) async fn leases(stores: &OperatorStores) -> Result<(Vec<LeaseRecord>, StoreTime), StoreError> {
     let (mut leases, mut at) = stores.leases.list(&LeasePageOf::first(LEASES)).await?;
     let is_daemon = |lease: &LeaseRecord| lease.name.as_str().starts_with(DAEMON_LEASE_PREFIX);
     if leases.len() >= LEASES as usize

@@ -1,7 +1,7 @@
 //! A server of its own, as the binary `tenure` has it.
 //!
 //! Beside the dashboard at its mount it answers `/health/live` and `/health/ready` for probes, `/metrics` for Prometheus, and
-//! leads `/` to the mount. Heads, connections and waiting are bounded.
+//! leads `/` to the mount. Connections, heads, waiting and reading are bounded; probes are answered also when no place is left.
 
 use std::convert::Infallible;
 use std::io;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request};
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use hyper::body::Incoming;
@@ -20,20 +20,24 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::{Value, json};
+use tenure_core::observe::METER;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::time::Instant;
 
 use crate::auth::loopback;
+use crate::auth::who::{self, Stranger};
 use crate::dashboard::{Dashboard, Desk};
-use crate::limits::HEAD_MAX_BYTES;
+use crate::door::{Bounds, Door, Place};
+use crate::limits::{
+    CONNECTIONS_EACH_MAX, CONNECTIONS_MAX, END_WITHIN, HEAD_MAX_BYTES, HEAD_WITHIN, RESERVE,
+    RESERVE_HEAD_WITHIN,
+};
+use crate::pace::Paced;
+use crate::problem::Problem;
 use crate::{gate, headers, hosts};
 
-/// The most connections at once. What comes beyond waits.
-const CONNECTIONS_MAX: usize = 512;
-/// How long a client has to send the head of a request.
-const HEAD_WITHIN: Duration = Duration::from_secs(10);
-/// How long requests have to end when the server stops.
-const END_WITHIN: Duration = Duration::from_secs(3);
+/// Without a judge of health the store is asked for a sign of life no more often.
+const SIGN_EVERY: Duration = Duration::from_secs(2);
 
 /// What a server answers beside the dashboard.
 #[derive(Clone, Default)]
@@ -91,33 +95,32 @@ pub async fn serve(
 ) -> io::Result<()> {
     let desk = dashboard.into_desk(stop);
     let mut stopping = desk.stopping.clone();
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let door = Door::new(Bounds { places: CONNECTIONS_MAX, each: CONNECTIONS_EACH_MAX, reserve: RESERVE });
     loop {
         let accepted = tokio::select! {
             biased;
             _ = stopping.wait_for(|stopping| *stopping) => break,
-            accepted = accept(&listener, &places) => accepted,
+            accepted = accept(&listener, &door) => accepted,
         };
         let Some((stream, peer, place)) = accepted else { continue };
-        let (desk, extra, stopping) = (Arc::clone(&desk), extra.clone(), stopping.clone());
-        tokio::spawn(async move {
-            connection(desk, extra, stream, peer, stopping).await;
-            drop(place);
-        });
+        tokio::spawn(connection(Arc::clone(&desk), extra.clone(), stream, peer, Arc::new(place)));
     }
     drop(listener);
-    let all = u32::try_from(CONNECTIONS_MAX).unwrap_or(u32::MAX);
     // Those that have not ended by then end with the process.
-    let _ = tokio::time::timeout(END_WITHIN, places.acquire_many(all)).await;
+    let _ = tokio::time::timeout(END_WITHIN, door.empty()).await;
     Ok(())
 }
 
-type Place = tokio::sync::OwnedSemaphorePermit;
-
-async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> Option<(TcpStream, SocketAddr, Place)> {
-    let place = Arc::clone(places).acquire_owned().await.ok()?;
+/// The next connection, and its place; none where it could not be accepted, or nobody is left to send away for it.
+pub(crate) async fn accept(
+    listener: &TcpListener,
+    door: &Arc<Door>,
+) -> Option<(TcpStream, SocketAddr, Place)> {
     match listener.accept().await {
-        Ok((stream, peer)) => Some((stream, peer, place)),
+        Ok((stream, peer)) => {
+            let place = door.enter(peer.ip())?;
+            Some((stream, peer, place))
+        }
         Err(error) => {
             // Too many open files, say: it passes, and until then nobody is to be kept busy by it.
             tracing::warn!(%error, "a connection to the dashboard was not accepted");
@@ -127,33 +130,56 @@ async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> Option<(TcpS
     }
 }
 
-async fn connection(
-    desk: Arc<Desk>,
-    extra: Extra,
-    stream: TcpStream,
-    peer: SocketAddr,
-    mut stopping: watch::Receiver<bool>,
-) {
+async fn connection(desk: Arc<Desk>, extra: Extra, stream: TcpStream, peer: SocketAddr, place: Arc<Place>) {
+    let mut stopping = desk.stopping.clone();
+    let asking = Arc::clone(&place);
     let service = service_fn(move |request: hyper::Request<Incoming>| {
-        let (desk, extra) = (Arc::clone(&desk), extra.clone());
+        let (desk, extra, place) = (Arc::clone(&desk), extra.clone(), Arc::clone(&asking));
         async move {
+            place.asks();
             let mut request = request.map(Body::new);
             request.extensions_mut().insert(ConnectInfo(peer));
-            Ok::<_, Infallible>(answer(&desk, &extra, request).await)
+            if place.is_reserve() && !is_probe(request.uri().path(), peer) {
+                METER.dashboard_refused.add(gate::CROWDED, 1);
+                return Ok::<_, Infallible>(crowded());
+            }
+            Ok(answer(&desk, &extra, request).await)
         }
     });
     let mut server = http1::Builder::new();
-    server.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_buf_size(HEAD_MAX_BYTES);
-    let served = server.serve_connection(TokioIo::new(stream), service);
-    tokio::pin!(served);
-    let ended = tokio::select! {
-        _ = served.as_mut() => true,
-        _ = stopping.wait_for(|stopping| *stopping) => false,
+    server.timer(TokioTimer::new()).max_buf_size(HEAD_MAX_BYTES);
+    match place.is_reserve() {
+        true => server.header_read_timeout(RESERVE_HEAD_WITHIN).keep_alive(false),
+        false => server.header_read_timeout(HEAD_WITHIN),
     };
-    if !ended {
-        served.as_mut().graceful_shutdown();
-        let _ = tokio::time::timeout(END_WITHIN, served).await;
+    let served = server.serve_connection(TokioIo::new(Paced::new(stream)), service);
+    tokio::pin!(served);
+    tokio::select! {
+        _ = served.as_mut() => return,
+        () = place.sent_away() => return,
+        _ = stopping.wait_for(|stopping| *stopping) => {}
     }
+    served.as_mut().graceful_shutdown();
+    let _ = tokio::time::timeout(END_WITHIN, served).await;
+}
+
+/// What is answered also when no place is left: whether the process lives and is ready, and to this machine its metrics.
+fn is_probe(path: &str, peer: SocketAddr) -> bool {
+    match path {
+        "/health/live" | "/health/ready" => true,
+        "/metrics" => peer.ip().to_canonical().is_loopback(),
+        _ => false,
+    }
+}
+
+fn crowded() -> Response {
+    let mut response = plain(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "too many connections are open here, or from your address; come again in a moment\n",
+    );
+    headers::set(response.headers_mut(), &gate::request_id());
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
+    response
 }
 
 async fn answer(desk: &Arc<Desk>, extra: &Extra, request: Request) -> Response {
@@ -190,18 +216,25 @@ async fn beside(desk: &Arc<Desk>, extra: &Extra, path: &str, request: Request) -
                 (None, true) => HealthAnswer { up: true, report: Value::Null },
                 (None, false) => ready_of(desk).await,
             };
-            let may_look = gate::may_look(desk, request).await;
-            told(&health, may_look)
+            // Whoever shows a token that nobody looks at is told why; that it is wrong he is not.
+            let offers = who::offers_secret(request.headers());
+            let looks = gate::may_look(desk, request).await;
+            told(
+                &health,
+                looks.map_err(|problem| {
+                    let unseen = offers && matches!(problem, Problem::Host | Problem::Outside(_));
+                    unseen.then(|| why_not(desk, &problem))
+                }),
+            )
         }
         "/metrics" => match &extra.metrics {
             None => plain(StatusCode::NOT_FOUND, "there are no metrics here\n"),
-            Some(metrics) if may_read(desk, extra.metrics_for, request).await => {
-                let mut response = plain(StatusCode::OK, &metrics());
-                let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-                response.headers_mut().insert(CONTENT_TYPE, kind);
-                response
-            }
-            Some(_) => plain(StatusCode::UNAUTHORIZED, "metrics need a token, as `Authorization: Bearer`\n"),
+            Some(metrics) => match may_read(desk, extra.metrics_for, request).await {
+                Ok(()) => metrics_text(&metrics()),
+                Err(problem) => {
+                    plain(problem.status(), &format!("no metrics: {}\n", why_not(desk, &problem)))
+                }
+            },
         },
         _ => plain(StatusCode::NOT_FOUND, "there is no such page\n"),
     }
@@ -212,41 +245,95 @@ pub(crate) async fn health_of(desk: &Arc<Desk>) -> (HealthAnswer, HealthAnswer) 
     (HealthAnswer { up: true, report: Value::Null }, ready_of(desk).await)
 }
 
-/// Ready when the store answers.
-async fn ready_of(desk: &Desk) -> HealthAnswer {
-    let outbox = Arc::clone(&desk.stores.outbox);
-    match desk.ask("a sign of life", async move { outbox.pulse(1).await }).await {
-        Ok(_) => HealthAnswer { up: true, report: json!({ "store": "answers" }) },
-        Err(trouble) => HealthAnswer { up: false, report: json!({ "store": trouble.to_string() }) },
+/// What the store said last when it was asked for a sign of life. One asks, and the others wait for that answer.
+#[derive(Debug, Default)]
+pub(crate) struct Sign(tokio::sync::Mutex<Option<(Instant, HealthAnswer)>>);
+
+/// Ready when the store answers. It is asked every so often at most, however many probes there are.
+async fn ready_of(desk: &Arc<Desk>) -> HealthAnswer {
+    let desk = Arc::clone(desk);
+    // A task of its own: a probe that goes away before its answer must not have the next one ask again.
+    let asking = tokio::spawn(async move {
+        let mut last = desk.sign.0.lock().await;
+        if let Some((at, answer)) = &*last
+            && at.elapsed() < SIGN_EVERY
+        {
+            return answer.clone();
+        }
+        let outbox = Arc::clone(&desk.stores.outbox);
+        let answer = match desk.ask("a sign of life", async move { outbox.pulse(1).await }).await {
+            Ok(_) => HealthAnswer { up: true, report: json!({ "store": "answers" }) },
+            Err(trouble) => HealthAnswer { up: false, report: json!({ "store": trouble.to_string() }) },
+        };
+        *last = Some((Instant::now(), answer.clone()));
+        answer
+    });
+    asking.await.unwrap_or_else(|_| HealthAnswer { up: false, report: json!({ "store": "was not asked" }) })
+}
+
+/// Why somebody may not look, and what to do about it. Which names are ours is not said.
+fn why_not(desk: &Desk, problem: &Problem) -> String {
+    match problem {
+        _ if !desk.auth.may_act() => "no tokens are configured here, so only this machine may look, by the name \
+                                      localhost and not through a proxy: give --tokens FILE or TENURE_DASHBOARD_TOKEN"
+            .to_owned(),
+        Problem::Host => "the Host of the request is not a name of this server, so no token is looked at: start it \
+                          with --host NAME, as it stands in the address that is asked"
+            .to_owned(),
+        Problem::Unauthenticated(Stranger::Nobody) => {
+            "a token is missing: send it as `Authorization: Bearer`".to_owned()
+        }
+        other => other.to_string(),
     }
 }
 
-/// Up or down for everyone; the report for those who may look.
-fn told(health: &HealthAnswer, may_look: bool) -> Response {
+/// Up or down for everyone; the report for those who may look, and a reason for those who tried to.
+fn told(health: &HealthAnswer, looks: Result<(), Option<String>>) -> Response {
     let status = if health.up { "up" } else { "down" };
-    let body = match may_look {
-        true => json!({ "status": status, "report": health.report }),
-        false => json!({ "status": status }),
+    let body = match looks {
+        Ok(()) => json!({ "status": status, "report": health.report }),
+        Err(Some(why)) => json!({ "status": status, "no_report": why }),
+        Err(None) => json!({ "status": status }),
     };
     let code = if health.up { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let mut response = plain(code, &body.to_string());
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    typed(code, "application/json", &body.to_string())
+}
+
+async fn may_read(desk: &Arc<Desk>, metrics_for: MetricsFor, request: Request) -> Result<(), Problem> {
+    match metrics_for.lets(&request) {
+        true => Ok(()),
+        false => gate::may_look(desk, request).await,
+    }
+}
+
+impl MetricsFor {
+    /// Whether someone may read them who shows no token. A page of somebody else's could read metrics through a browser on this
+    /// machine: so the host counts here too.
+    pub(crate) fn lets(self, request: &Request) -> bool {
+        let named = || hosts::named(request.uri(), request.headers());
+        match self {
+            Self::Open => true,
+            Self::Loopback => {
+                loopback::check((request.version(), request.extensions(), request.headers()), false).is_ok()
+                    && named().is_some_and(|host| hosts::is_loopback(&host))
+            }
+            Self::Closed => false,
+        }
+    }
+}
+
+/// Metrics, as Prometheus reads them.
+pub(crate) fn metrics_text(text: &str) -> Response {
+    typed(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
+}
+
+pub(crate) fn typed(status: StatusCode, kind: &'static str, text: &str) -> Response {
+    let mut response = plain(status, text);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     response
 }
 
-/// A page of somebody else's could read metrics through a browser on this machine: so the host counts here too.
-async fn may_read(desk: &Arc<Desk>, metrics_for: MetricsFor, request: Request) -> bool {
-    let named = hosts::named(request.uri(), request.headers());
-    let here = loopback::check((request.version(), request.extensions(), request.headers()), false).is_ok()
-        && named.is_some_and(|host| hosts::is_loopback(&host));
-    match metrics_for {
-        MetricsFor::Open => true,
-        MetricsFor::Loopback if here => true,
-        MetricsFor::Loopback | MetricsFor::Closed => gate::may_look(desk, request).await,
-    }
-}
-
-fn plain(status: StatusCode, text: &str) -> Response {
+pub(crate) fn plain(status: StatusCode, text: &str) -> Response {
     let mut response = Response::new(Body::from(text.to_owned()));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));

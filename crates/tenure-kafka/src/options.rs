@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use rdkafka::ClientConfig;
+use rdkafka::error::KafkaError;
+use rdkafka::types::RDKafkaConfRes;
 use tenure_core::StoreError;
 
 use crate::url::KafkaUrl;
@@ -162,7 +164,25 @@ impl KafkaOptions {
         if self.root_certificate.is_some() && !self.tls {
             return refuse("root_certificate (ca) is given but tls is off");
         }
-        Ok(())
+        self.properties_are_known()
+    }
+
+    /// Has librdkafka look at its properties, without making a client. Values are not repeated: one may be a password.
+    fn properties_are_known(&self) -> Result<(), StoreError> {
+        let Err(KafkaError::ClientConfig(what, _, name, _)) = self.client().create_native_config() else {
+            return Ok(());
+        };
+        let why = match what {
+            RDKafkaConfRes::RD_KAFKA_CONF_UNKNOWN => "is not known to librdkafka",
+            _ => "has a value that librdkafka refuses",
+        };
+        // A name that no property could have is perhaps none: something else may have got into its place.
+        let plain =
+            name.contains('.') && name.chars().all(|char| char.is_ascii_lowercase() || "._".contains(char));
+        match plain {
+            true => refuse(format!("the property {name} (property.{name} in the Kafka URL) {why}")),
+            false => refuse(format!("a property in the Kafka URL (property.…) {why}")),
+        }
     }
 
     /// What errors and logs call this cluster: no user, no password, no options.
@@ -264,6 +284,17 @@ mod tests {
         assert!(options.validate().is_ok());
         options.tls = true;
         assert!(options.validate().unwrap_err().to_string().contains("`tls`"));
+    }
+
+    #[test]
+    fn a_property_that_librdkafka_does_not_take_is_refused_with_the_url() {
+        for (bad, why) in [("no.such.thing=c4nary", "is not known"), ("linger.ms=c4nary", "has a value")] {
+            let error = KafkaOptions::from_url(&format!("kafka://h:1/t?property.{bad}")).unwrap_err();
+            let told = error.to_string();
+            assert!(matches!(error, StoreError::Refused { .. }), "{told}");
+            assert!(told.contains(why) && told.contains(bad.split('=').next().unwrap()), "{told}");
+            assert!(!told.contains("c4nary"), "{told}");
+        }
     }
 
     #[test]

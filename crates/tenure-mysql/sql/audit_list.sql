@@ -17,6 +17,7 @@ FROM (
         ORDER BY l.id DESC
         LIMIT $2
     ) AS w
+    WINDOW walked AS (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING)
 ) AS f
 STRAIGHT_JOIN {audit} AS a ON a.id = f.id
 WHERE (f.fits = 1 AND f.found <= $6) OR f.next_id IS NULL

@@ -13,12 +13,13 @@ FROM (
                    THEN 1 ELSE 0
                END AS fits
         FROM {outbox} AS o FORCE INDEX (PRIMARY)
-        LEFT JOIN {outbox_pending} AS p ON p.id = CASE WHEN $10 = 1 THEN o.id END
-        LEFT JOIN {outbox_dead} AS d ON d.id = CASE WHEN $10 = 1 AND p.id IS NULL THEN o.id END
+        LEFT JOIN {outbox_pending} AS p ON p.id = CASE WHEN $10 = 1 AND {outbox_fits_fragment} THEN o.id END
+        LEFT JOIN {outbox_dead} AS d ON d.id = CASE WHEN $10 = 1 AND p.id IS NULL AND {outbox_fits_fragment} THEN o.id END
         WHERE o.id < $1 AND o.id > $2
         ORDER BY o.id DESC
         LIMIT $3
     ) AS w
+    WINDOW walked AS (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING)
 ) AS f
 LEFT JOIN {outbox} AS o ON o.id = f.id
 WHERE (f.fits = 1 AND f.found <= $9) OR f.next_id IS NULL

@@ -14,6 +14,7 @@ FROM (
         ) AS q
         LEFT JOIN {outbox} AS o ON o.id = q.id
     ) AS w
+    WINDOW walked AS (ORDER BY w.id DESC ROWS UNBOUNDED PRECEDING)
 ) AS f
 LEFT JOIN {outbox} AS o ON o.id = f.id
 WHERE (f.fits = 1 AND f.found <= $9) OR f.next_id IS NULL

@@ -89,6 +89,16 @@ fn kind(number: u16) -> FaultKind {
     }
 }
 
+/// A statement that the server would not take.
+pub(crate) fn too_large(bytes: usize, most: usize) -> Fault {
+    let message = format!(
+        "a statement of about {bytes} bytes is more than the server takes in one piece: its max_allowed_packet is {most}. \
+         Nothing was sent. Raise max_allowed_packet on the server (sessions opened from then on have it), or enqueue fewer \
+         messages at once; where one alone is too large, lower the payload limit to below it"
+    );
+    Fault::new(FaultKind::Refused, message)
+}
+
 /// The store does not answer.
 pub(crate) fn unreachable(store: &str, message: impl Into<String>) -> StoreError {
     StoreError::Unreachable { store: store.to_owned(), message: message.into() }

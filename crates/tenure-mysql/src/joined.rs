@@ -11,7 +11,7 @@ use sqlx::mysql::MySqlConnection;
 use tenure_sql::{Answer, Call, Fault, Session, Value};
 
 use crate::literal::{bound, written};
-use crate::session::{Trip, all_of, fits_in_a_text, gather, last, run_text, trips};
+use crate::session::{Trip, all_of, bytes_of, fits_in_a_text, gather, last, must_fit, run_text, trips};
 use crate::statements::for_sqlx;
 
 /// A connection that is lent to us.
@@ -30,6 +30,7 @@ impl Session for Joined<'_> {
         if call.params.is_empty() || (written_out && fits_in_a_text(call)) {
             return run_text(self.0, written(call)?).await.map(last);
         }
+        must_fit(self.0, bytes_of(call)).await?;
         let (text, arguments) = bound(call)?;
         let query = sqlx::query_with(for_sqlx(text), arguments).persistent(!varies);
         gather(self.0.fetch_many(query)).await.map(last)

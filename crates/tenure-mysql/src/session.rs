@@ -12,20 +12,27 @@ use async_trait::async_trait;
 use futures_util::TryStreamExt as _;
 use sqlx::mysql::{MySqlConnection, MySqlQueryResult, MySqlRow};
 use sqlx::{Either, Executor as _};
-use tenure_sql::{Answer, Call, Fault, FaultKind, Row, Session};
+use tenure_sql::{Answer, Call, Columns as _, Fault, FaultKind, Row, Session};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
-use crate::error::fault;
+use crate::error::{fault, too_large};
 use crate::literal::{bound, written};
 use crate::rows;
-use crate::statements::for_sqlx;
+use crate::statements::{PACKET_MAX, for_sqlx};
 
 /// A value above this is bound and not written into the text, which would double it.
 const WRITTEN_MAX_BYTES: usize = 256 * 1024;
 /// A text of several statements is cut when it is longer than this: the server takes 16 MB at most, unless it is told to.
 const TEXT_MAX_BYTES: usize = 2 * 1024 * 1024;
+
+/// What is larger than this is not sent before the session was asked how much it takes: a server that is sent too much closes the
+/// connection, some without a word. Asked each time: it costs nothing beside what is to be sent, and an operator who raises the
+/// limit need not restart anything.
+const ASK_MIN_BYTES: usize = 512 * 1024;
+/// What a packet has besides the values, at most: the head, and a few bytes for each value.
+const PACKET_BYTES: usize = 4 * 1024;
 
 /// How long an orderly end of a connection may take.
 const GOODBYE: Duration = Duration::from_secs(1);
@@ -200,9 +207,12 @@ impl Link {
 impl Session for Link {
     async fn run(&mut self, call: &Call<'_>) -> Result<Answer, Fault> {
         if call.params.iter().any(|value| value.size() > WRITTEN_MAX_BYTES) {
-            let (text, arguments) = bound(call)?;
+            let ((text, arguments), bytes) = (bound(call)?, bytes_of(call));
             return self
                 .own(self.patience, |mut connection| async move {
+                    if let Err(fault) = must_fit(&mut connection, bytes).await {
+                        return (connection, Err(fault));
+                    }
                     let query = sqlx::query_with(for_sqlx(text), arguments).persistent(false);
                     let answer = gather(connection.fetch_many(query)).await.map(last);
                     (connection, answer)
@@ -274,7 +284,26 @@ pub(crate) fn all_of(calls: &[Call<'_>], answers: Vec<Answer>) -> Result<Vec<Ans
     Err(Fault::new(FaultKind::Other, "the server answered other statements than were asked"))
 }
 
+/// About how much is sent for a call whose values are bound.
+pub(crate) fn bytes_of(call: &Call<'_>) -> usize {
+    call.sql.len() + call.params.iter().map(tenure_sql::Value::size).sum::<usize>() + PACKET_BYTES
+}
+
+/// Refuses what the server does not take in one piece, before it is sent.
+pub(crate) async fn must_fit(connection: &mut MySqlConnection, bytes: usize) -> Result<(), Fault> {
+    if bytes < ASK_MIN_BYTES {
+        return Ok(());
+    }
+    let rows = gather(sqlx::raw_sql(PACKET_MAX).fetch_many(connection)).await.map(last)?.rows;
+    let most = rows.first().and_then(|row| row.number("most").ok().flatten());
+    match most.and_then(|most| usize::try_from(most).ok()) {
+        Some(most) if bytes >= most => Err(too_large(bytes, most)),
+        _ => Ok(()),
+    }
+}
+
 pub(crate) async fn run_text(connection: &mut MySqlConnection, text: String) -> Result<Vec<Answer>, Fault> {
+    must_fit(connection, text.len()).await?;
     gather(sqlx::raw_sql(for_sqlx(text)).fetch_many(connection)).await
 }
 

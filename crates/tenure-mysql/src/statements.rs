@@ -124,6 +124,9 @@ pub(crate) fn lock_session(role: &'static str, idle: Duration, flavour: Flavour)
     )
 }
 
+/// How much the session takes in one piece, in bytes. It is the server's setting of when the session was opened.
+pub(crate) const PACKET_MAX: &str = "SELECT CAST(@@session.max_allowed_packet AS SIGNED) AS most";
+
 /// Which session answers. It never changes unless a proxy stands between.
 pub(crate) const SESSION_NUMBER: &str = "SELECT CONNECTION_ID() AS id";
 

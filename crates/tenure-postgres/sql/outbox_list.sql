@@ -4,13 +4,20 @@
 -- looked at, $8 from when on or null, $9 until before when or null; $10 id, cause, rows or how much of the payload
 WITH w AS MATERIALIZED (
     {walk}
+), reached AS MATERIALIZED (
+    -- Once, and not for each message that is found.
+    SELECT e.looked, e.end_id, (SELECT w.created_at FROM w WHERE w.id = e.end_id LIMIT 1) AS end_us
+    FROM (SELECT count(*) AS looked, min(w.id) AS end_id FROM w) AS e
 ), hit AS MATERIALIZED (
-    SELECT w.id
-    FROM w{joins}
-    WHERE w.fits AND ($2::text IS NULL OR w.topic = $2) AND ($3::text IS NULL OR w.source = $3)
-      AND ($4::text IS NULL OR w.type = $4)
-      AND ($8::timestamptz IS NULL OR w.created_at >= $8) AND ($9::timestamptz IS NULL OR w.created_at < $9){state}
-    ORDER BY w.id DESC
+    SELECT fit.id
+    FROM (
+        SELECT w.id
+        FROM w
+        WHERE w.fits AND ($2::text IS NULL OR w.topic = $2) AND ($3::text IS NULL OR w.source = $3)
+          AND ($4::text IS NULL OR w.type = $4)
+          AND ($8::timestamptz IS NULL OR w.created_at >= $8) AND ($9::timestamptz IS NULL OR w.created_at < $9){but}
+    ) AS fit
+    ORDER BY fit.id DESC
     LIMIT $5
 ), found AS (
     SELECT o.id, o.message_id, o.source, o.source_seq, o.source_index, o.topic, o.type, o.created_at AS created_us,
@@ -31,7 +38,7 @@ WITH w AS MATERIALIZED (
         SELECT a.number, a.at, a.error FROM {outbox_attempts} AS a WHERE a.message = hit.id ORDER BY a.number DESC LIMIT 1
     ) AS last ON true
 )
-SELECT f.*, e.looked, e.end_id, (SELECT w.created_at FROM w WHERE w.id = e.end_id LIMIT 1) AS end_us
-FROM (SELECT count(*) AS looked, min(w.id) AS end_id FROM w) AS e
+SELECT f.*, e.looked, e.end_id, e.end_us
+FROM reached AS e
 LEFT JOIN found AS f ON true
 ORDER BY f.id DESC

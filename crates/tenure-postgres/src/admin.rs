@@ -1,9 +1,13 @@
 //! What an operator sees of leases and does to them.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::LeaseAdmin;
-use tenure_core::lease::{Change, HistoryId, LeaseName, LeasePageOf, LeaseRecord, Revoke, decide};
+use tenure_core::lease::{
+    Change, FORGET_MAX, Forgotten, HistoryId, LeaseName, LeasePageOf, LeaseRecord, Revoke, decide,
+};
 use tenure_core::observe::NameRange;
 use tenure_core::time::StoreTime;
 use tenure_sql::Reader;
@@ -13,6 +17,9 @@ use crate::error::unreachable;
 use crate::rows::Plain;
 use crate::store::PostgresStore;
 use crate::writing::{Audit, Params};
+
+/// A thousand years: an interval of more is none, to the server.
+const KEEP_MAX_US: i64 = 1_000 * 366 * 86_400 * 1_000_000;
 
 #[async_trait]
 impl LeaseAdmin for PostgresStore {
@@ -53,6 +60,26 @@ impl LeaseAdmin for PostgresStore {
         ];
         let rows = shared.read(&shared.statements.history_list, params).await?;
         rows.iter().map(|row| Reader { store: &shared.label }.change(&Plain(row))).collect()
+    }
+
+    async fn forget_history(
+        &self,
+        keep: Duration,
+        after: Option<HistoryId>,
+        limit: u32,
+    ) -> Result<Forgotten, StoreError> {
+        let (shared, limit) = (&self.shared, limit.min(FORGET_MAX));
+        let keep = i64::try_from(keep.as_micros()).unwrap_or(i64::MAX).min(KEEP_MAX_US);
+        let params: Params<'_> = &[
+            (&after.map_or(i64::MIN, |after| after.0), Type::INT8),
+            (&i64::from(limit), Type::INT8),
+            (&keep, Type::INT8),
+        ];
+        let rows = shared.run(&shared.statements.history_forget, params).await?;
+        let reader = Reader { store: &shared.label };
+        let looked: Result<Vec<_>, _> = rows.iter().map(|row| reader.fate(&Plain(row))).collect();
+        let (gone, resume) = Forgotten::plan(&looked?, limit);
+        Ok(Forgotten { lines: gone.len() as u64, resume })
     }
 
     async fn revoke(&self, name: &LeaseName, by: &str, force: bool) -> Result<Revoke, StoreError> {

@@ -47,6 +47,8 @@ pub struct PostgresOptions {
     pub root_certificate: Option<PathBuf>,
     /// What the server shows for our connections in `pg_stat_activity`. `tenure`.
     pub application_name: String,
+    /// Whether it is opened to be looked at: then a standby, or a role that may only read, will do. False.
+    pub looking: bool,
     server: Config,
 }
 
@@ -128,6 +130,7 @@ impl PostgresOptions {
             tls: TlsMode::Require,
             root_certificate: None,
             application_name: "tenure".into(),
+            looking: false,
             server,
         }
     }

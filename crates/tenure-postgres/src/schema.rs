@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tenure_core::StoreError;
-use tenure_core::contract::{Migrated, Schema};
+use tenure_core::contract::{Migrated, Missing, Schema};
 use tenure_core::naming::{Identifier, Naming};
 use tenure_sql::Reader;
 use tokio::time::timeout;
@@ -61,17 +61,24 @@ impl Schema for PostgresStore {
     }
 
     fn migrations(&self) -> String {
-        script(&self.shared.statements)
+        script(&self.shared.statements, 0)
+    }
+
+    async fn missing(&self) -> Result<Missing, StoreError> {
+        let from = self.shared.schema_version().await?;
+        self.shared.refuse_newer(from)?;
+        Ok(Missing { from, to: SCHEMA_VERSION, statements: script(&self.shared.statements, from) })
     }
 }
 
 /// The statements of all migrations for tables of these names, as a script for `psql`. Connects to nothing.
 pub fn migrations(naming: &Naming) -> String {
-    script(&Statements::new(naming))
+    script(&Statements::new(naming), 0)
 }
 
-fn script(statements: &Statements) -> String {
-    MIGRATIONS.iter().map(|migration| statements.migration_script(migration)).collect()
+fn script(statements: &Statements, after: u32) -> String {
+    let missing = MIGRATIONS.iter().filter(|migration| migration.version > after);
+    missing.map(|migration| statements.migration_script(migration)).collect()
 }
 
 impl Shared {

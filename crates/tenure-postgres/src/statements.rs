@@ -127,6 +127,7 @@ pub(crate) struct Statements {
     pub(crate) lease_sweep: String,
     pub(crate) history_add: String,
     pub(crate) history_list: String,
+    pub(crate) history_forget: String,
     pub(crate) history_last_term: String,
     pub(crate) audit_add: String,
     pub(crate) audit_list: String,
@@ -158,6 +159,7 @@ impl Statements {
             lease_sweep: fill(include_str!("../sql/lease_sweep.sql")),
             history_add: fill(include_str!("../sql/history_add.sql")),
             history_list: fill(include_str!("../sql/history_list.sql")),
+            history_forget: fill(include_str!("../sql/history_forget.sql")),
             history_last_term: fill(include_str!("../sql/history_last_term.sql")),
             audit_add: fill(include_str!("../sql/audit_add.sql")),
             audit_list: fill(include_str!("../sql/audit_list.sql")),
@@ -185,7 +187,7 @@ impl Statements {
 
     /// Begins a migration: one of many nodes does it, the others wait.
     pub(crate) fn begin_migration(patience: Duration) -> String {
-        let limits = Limits { lock: patience, statement: patience }.local();
+        let limits = Limits { lock: patience, statement: patience, read_only: false }.local();
         format!("{BEGIN_WRITE}; {limits}SELECT pg_advisory_xact_lock({MIGRATION_KEY})")
     }
 
@@ -251,11 +253,16 @@ impl Statements {
 /// The isolation is named, because a database may have another default.
 pub(crate) const BEGIN_WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 
+/// The same where nothing can be written.
+pub(crate) const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY";
+
 /// How long the server may take over a statement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) lock: Duration,
     pub(crate) statement: Duration,
+    /// Whether nothing can be written there: a standby refuses to begin a transaction that could.
+    pub(crate) read_only: bool,
 }
 
 impl Limits {
@@ -266,7 +273,12 @@ impl Limits {
 
     /// Begins a transaction around one statement, to bound it behind a pooler.
     pub(crate) fn begin(&self) -> String {
-        format!("{BEGIN_WRITE}; {}", self.local())
+        format!("{}; {}", self.opening(), self.local())
+    }
+
+    /// How transactions begin here that may only read.
+    pub(crate) fn opening(&self) -> &'static str {
+        if self.read_only { BEGIN_READ } else { BEGIN_WRITE }
     }
 
     /// The limits of a session of our own, and what else it needs. `checks` tells whether the server can look after a
@@ -374,8 +386,12 @@ mod tests {
 
     #[test]
     fn a_limit_is_never_rounded_down_to_none() {
-        let limits = Limits { lock: Duration::from_micros(1), statement: Duration::MAX };
+        let limits = Limits { lock: Duration::from_micros(1), statement: Duration::MAX, read_only: false };
         assert!(limits.begin().contains("lock_timeout = 1;"), "{}", limits.begin());
+        // A standby refuses to begin what could write.
+        assert!(limits.begin().starts_with(BEGIN_WRITE));
+        let begin = Limits { read_only: true, ..limits }.begin();
+        assert!(begin.starts_with(BEGIN_READ) && !begin.contains("WRITE"), "{begin}");
         assert!(wait_lock(7, Duration::from_micros(1500)).contains("'2'"), "a wait is not cut short");
         assert!(limits.begin().contains("statement_timeout = 2147483647;"), "{}", limits.begin());
     }

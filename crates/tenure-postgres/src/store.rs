@@ -57,6 +57,8 @@ pub(crate) struct Shared {
     pub(crate) pooled: bool,
     /// Whether the server can end silent sessions and look after clients that are gone.
     pub(crate) modern: bool,
+    /// Whether it is only looked at.
+    pub(crate) looking: bool,
     pub(crate) capabilities: Capabilities,
     pub(crate) watchers: Watchers,
     pub(crate) outbox: OutboxPool,
@@ -74,7 +76,11 @@ impl PostgresStore {
             .map_err(|_| unreachable(&label, "connect was called outside of a tokio runtime"))?;
         let connector = Connector::new(&options, runtime)?;
         let link = connector.open("probe").await?;
-        let modern = greet(&link, &label).await? >= VERSION_14;
+        let (version, read_only) = greet(&link, &label).await?;
+        if let Some(message) = read_only.filter(|_| !options.looking) {
+            return Err(StoreError::ReadOnly { store: label, message: message.into() });
+        }
+        let modern = version >= VERSION_14;
         let found = match options.sessions {
             Sessions::Probe => probe::sessions(&connector, &link).await?,
             Sessions::Real => Found::Real,
@@ -84,7 +90,9 @@ impl PostgresStore {
         let capabilities = capabilities(found, modern);
         tracing::info!(store = %label, presence = capabilities.presence, silence = capabilities.silence,
             notes = ?capabilities.notes, "connected to Postgres");
-        Ok(Self { shared: Arc::new(Shared::new(&options, connector, found, modern, capabilities)?) })
+        let mut shared = Shared::new(&options, connector, found, modern, capabilities)?;
+        shared.limits.read_only = read_only.is_some();
+        Ok(Self { shared: Arc::new(shared) })
     }
 
     /// What checks fences in the user's own transactions; cheap to clone.
@@ -111,7 +119,8 @@ impl Shared {
         modern: bool,
         capabilities: Capabilities,
     ) -> Result<Self, StoreError> {
-        let limits = Limits { lock: options.lock_timeout, statement: options.statement_timeout };
+        let limits =
+            Limits { lock: options.lock_timeout, statement: options.statement_timeout, read_only: false };
         let pooled = found == Found::Pooled;
         let opened = if pooled { connector.clone() } else { connector.with_opening(limits.session(modern)) };
         // One is left for heartbeats, and one for looks: a node must see what it is to run, however busy it is.
@@ -130,6 +139,7 @@ impl Shared {
             glances: glances.then(|| Semaphore::new(1)),
             pooled,
             modern,
+            looking: options.looking,
             capabilities,
             watchers: Watchers::new(options.max_watches as usize),
             outbox: OutboxPool::new(options),
@@ -153,18 +163,17 @@ pub(crate) fn pool(options: &PostgresOptions, connector: Connector, size: u32) -
         })
 }
 
-/// Asks the server for its version, and whether it can be written to.
-async fn greet(link: &Link, label: &str) -> Result<i32, StoreError> {
+/// Asks the server for its version, and why it cannot be written to, if so.
+async fn greet(link: &Link, label: &str) -> Result<(i32, Option<&'static str>), StoreError> {
     let row = link.one(GREETING).await?;
     let read = || Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?));
     let (version, standby, read_only): (i32, bool, bool) =
         read().map_err(|error| store_error(label, error))?;
-    let read_only_because = match (standby, read_only) {
-        (true, _) => "it is a standby; connect to the primary",
-        (false, true) => "default_transaction_read_only is on for this role or database",
-        (false, false) => return Ok(version),
-    };
-    Err(StoreError::ReadOnly { store: label.to_owned(), message: read_only_because.into() })
+    Ok(match (standby, read_only) {
+        (true, _) => (version, Some("it is a standby; connect to the primary")),
+        (false, true) => (version, Some("default_transaction_read_only is on for this role or database")),
+        (false, false) => (version, None),
+    })
 }
 
 fn capabilities(found: Found, modern: bool) -> Capabilities {

@@ -59,6 +59,7 @@ mod row;
 mod runners;
 #[cfg(feature = "store")]
 mod schema;
+mod span;
 #[cfg(feature = "store")]
 mod statements;
 #[cfg(feature = "store")]
@@ -85,6 +86,7 @@ pub use reader::{AuditFound, Before, Columns, Found, Reader, RunnerColumns, coun
 pub use row::{Cell, Row};
 #[cfg(feature = "store")]
 pub use schema::{Migration, script};
+pub use span::{enqueueing, enqueueing_now};
 #[cfg(feature = "store")]
 pub use statements::{Statements, Texts};
 #[cfg(feature = "store")]

@@ -5,7 +5,7 @@
 
 use async_trait::async_trait;
 use tenure_core::StoreError;
-use tenure_core::contract::{Migrated, Schema};
+use tenure_core::contract::{Migrated, Missing, Schema};
 use tenure_core::naming::{Identifier, Naming};
 
 use crate::driver::{Answer, Call, Lent, Session, Turn};
@@ -28,6 +28,12 @@ pub struct Migration {
     /// Its statements, each ended by a semicolon at the end of a line.
     pub sql: &'static str,
 }
+
+/// What stands before the statements that are missing: a script cannot pass over what it has made before.
+const BROKEN_OFF: &str = "\
+-- This database cannot undo a part of it. Should it break off, what was made stays, and the same statements fail:
+-- run `tenure migrate` then, as a user who may create and alter tables. It passes over what is there.
+";
 
 /// The statements of a migration, for tables of these names.
 fn statements(migration: &Migration, naming: &Naming, quotes: (char, char)) -> Vec<String> {
@@ -100,6 +106,20 @@ impl Schema for SqlStore {
     fn migrations(&self) -> String {
         let shared = &self.shared;
         script(shared.migrations, shared.texts, &shared.naming, shared.quotes)
+    }
+
+    async fn missing(&self) -> Result<Missing, StoreError> {
+        let shared = &self.shared;
+        let (from, to) = (shared.schema_version().await?, shared.newest());
+        shared.refuse_newer(from)?;
+        let applied = shared.migrations.iter().take_while(|migration| migration.version <= from).count();
+        let mut statements = String::new();
+        if applied < shared.migrations.len() {
+            statements.push_str(BROKEN_OFF);
+            let left = &shared.migrations[applied..];
+            statements.push_str(&script(left, shared.texts, &shared.naming, shared.quotes));
+        }
+        Ok(Missing { from, to, statements })
     }
 }
 

@@ -57,7 +57,7 @@ declare! { $
     now_fragment lease_columns
     lease_read lease_lock lease_write lease_renew lease_list lease_touch lease_forgotten
     fence_lock fence_hold fence_write
-    history_add history_list history_of history_last_term
+    history_add history_list history_of history_last_term history_old history_forget
     audit_add audit_list
     schema_read schema_write tables_there
     // The cluster.
@@ -80,7 +80,7 @@ declare! { $
     dead_add dead_find dead_find_cause dead_read dead_discard dead_delete dead_cause_next dead_cause dead_causes
     outbox_fits_fragment walked_columns listed_columns
     outbox_list outbox_list_pending outbox_list_dead outbox_list_discarded outbox_list_cause outbox_row_before
-    outbox_summary_columns outbox_summaries outbox_number outbox_content
+    outbox_summary_columns outbox_summaries outbox_number outbox_numbers outbox_content
     stats_total stats_pending stats_dead outbox_pulse sweep_look
     inbox_accept inbox_refuse inbox_read inbox_old inbox_delete
     // Events, snapshots, checkpoints.

@@ -1,15 +1,21 @@
 //! What an operator sees of leases and does to them.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use rusqlite::params;
 use tenure_core::StoreError;
 use tenure_core::contract::LeaseAdmin;
-use tenure_core::lease::{Change, HistoryId, LeaseName, LeasePageOf, LeaseRecord, Revoke, decide};
+use tenure_core::lease::{
+    Change, FORGET_MAX, Fate, Forgotten, HistoryId, LeaseName, LeasePageOf, LeaseRecord, Revoke, decide,
+};
 use tenure_core::observe::NameRange;
 use tenure_core::time::StoreTime;
 
+use crate::error::Fault;
 use crate::rows::{LeaseRow, Plain, READER};
 use crate::store::SqliteStore;
+use crate::writing::Writing;
 
 /// The most rows that one look returns: it shares the connection with renewals.
 const PAGE_MAX: u32 = 10_000;
@@ -55,6 +61,16 @@ impl LeaseAdmin for SqliteStore {
         .await
     }
 
+    async fn forget_history(
+        &self,
+        keep: Duration,
+        after: Option<HistoryId>,
+        limit: u32,
+    ) -> Result<Forgotten, StoreError> {
+        let (after, limit) = (after.map_or(i64::MIN, |after| after.0), limit.min(FORGET_MAX));
+        self.run(move |database| database.write(|writing| forget_history(writing, keep, after, limit))).await
+    }
+
     async fn revoke(&self, name: &LeaseName, by: &str, force: bool) -> Result<Revoke, StoreError> {
         let name = name.clone();
         let by = actor(by);
@@ -69,6 +85,28 @@ impl LeaseAdmin for SqliteStore {
         })
         .await
     }
+}
+
+fn forget_history(writing: &Writing<'_>, keep: Duration, after: i64, limit: u32) -> Result<Forgotten, Fault> {
+    let keep = i64::try_from(keep.as_micros()).unwrap_or(i64::MAX);
+    let young = writing.now.wall.as_micros().saturating_sub(keep);
+    let mut statement = writing.connection.prepare_cached(&writing.statements.history_old)?;
+    let mut rows = statement.query(params![after, limit, young])?;
+    let mut looked = Vec::new();
+    while let Some(row) = rows.next()? {
+        let fate = match row.get::<_, i64>(1)? {
+            0 => Fate::Last,
+            1 => Fate::Goes,
+            _ => Fate::Young,
+        };
+        looked.push((HistoryId(row.get(0)?), fate));
+    }
+    let (gone, resume) = Forgotten::plan(&looked, limit);
+    let mut statement = writing.connection.prepare_cached(&writing.statements.history_forget)?;
+    for id in &gone {
+        statement.execute([id.0])?;
+    }
+    Ok(Forgotten { lines: gone.len() as u64, resume })
 }
 
 /// An operator's name as the audit trail keeps it.

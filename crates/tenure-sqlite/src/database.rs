@@ -15,9 +15,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, MAIN_DB, TransactionBehavior};
 use tenure_core::StoreError;
 
+use crate::access::{Access, Footing};
 use crate::clock::Clocks;
 use crate::error::{Fault, file_system};
 use crate::files::Files;
@@ -43,6 +44,7 @@ pub(crate) struct Database {
     pub(crate) statements: Arc<Statements>,
     pub(crate) clocks: Arc<dyn Clocks>,
     files: Arc<Files>,
+    footing: Footing,
     busy_timeout: Duration,
     own_writes: Arc<OwnWrites>,
     pub(crate) remembered: Remembered,
@@ -53,7 +55,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Opens the file, and makes sure that it can be written to.
+    /// Opens the file, and makes sure that it can be written to, unless it is only to be looked at.
     pub(crate) fn open(
         options: &SqliteOptions,
         label: &str,
@@ -66,23 +68,16 @@ impl Database {
             let message = "it is a directory; name a file in it".into();
             return Err(StoreError::Refused { store: label.into(), message });
         }
-        let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        flags.set(OpenFlags::SQLITE_OPEN_CREATE, options.create);
-        let open = || -> Result<Connection, Fault> {
-            let connection = Connection::open_with_flags(path, flags)?;
-            trace::follow(&connection);
-            settle(&connection, options.busy_timeout)?;
-            Ok(connection)
-        };
-        let connection = open().map_err(|fault| explain(fault, path, label))?;
+        let (connection, footing) = open_somehow(options).map_err(|fault| explain(fault, path, label))?;
         let path = fs::canonicalize(path).map_err(|error| file_system(label, "its path", &error))?;
-        let files = Arc::new(Files::of(&path));
+        let files = Arc::new(Files::of(&path, footing.access()));
         let busy_timeout = options.busy_timeout;
         Ok(Self {
             connection,
             statements,
             clocks,
             files,
+            footing,
             busy_timeout,
             own_writes,
             remembered: Remembered::default(),
@@ -99,11 +94,24 @@ impl Database {
     /// Runs `job` on the files that were opened; on others, nothing it could say would count.
     pub(crate) fn run<T>(&mut self, job: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
         self.files.check()?;
-        job(self).map_err(|fault| match self.files.check() {
+        if self.footing.has_moved(self.files.path()) {
+            self.open_anew()?;
+        }
+        let answer = job(self).map_err(|fault| match self.files.check() {
             // SQLite stumbles over files that are gone in many ways; this is the reason.
             Err(Fault::Replaced) => Fault::Replaced,
             _ => fault,
-        })
+        });
+        self.footing.check(self.files.path())?;
+        answer
+    }
+
+    /// Looks at what is there now, where it was written to a file that nobody should have changed.
+    fn open_anew(&mut self) -> Result<(), Fault> {
+        let (path, busy_timeout) = (self.files.path(), self.busy_timeout);
+        (self.connection, self.footing) = Footing::to_look(path, |access| look(access, path, busy_timeout))?;
+        self.files.opened(self.footing.access());
+        Ok(())
     }
 
     /// Runs `job` in one writing transaction, and commits it unless it fails.
@@ -205,6 +213,31 @@ impl Drop for Database {
     }
 }
 
+/// Opens the file to write, or, where only looking is wanted and nothing else can be had, to read.
+fn open_somehow(options: &SqliteOptions) -> Result<(Connection, Footing), Fault> {
+    let (path, busy_timeout) = (&options.path, options.busy_timeout);
+    let open = || -> Result<Connection, Fault> {
+        let connection = Access::Write.open(path, options.create)?;
+        trace::follow(&connection);
+        settle(&connection, busy_timeout)?;
+        Ok(connection)
+    };
+    match open() {
+        Err(fault) if options.looking && fault.is_about_rights() => {
+            Footing::to_look(path, |access| look(access, path, busy_timeout))
+        }
+        opened => Ok((opened?, Footing::WRITE)),
+    }
+}
+
+/// Opens the file only to read, and makes sure that it can be read.
+fn look(access: Access, path: &Path, busy_timeout: Duration) -> Result<Connection, Fault> {
+    let connection = access.open(path, false)?;
+    trace::follow(&connection);
+    settle_to_look(&connection, busy_timeout)?;
+    Ok(connection)
+}
+
 /// Keeps the plan of a statement whatever is bound to it, and enough of the file in memory: where SQLite was built with
 /// statistics of values it would otherwise plan a look anew for each of its parts.
 pub(crate) fn keep_plans(connection: &Connection) -> Result<(), Fault> {
@@ -229,6 +262,15 @@ fn settle(connection: &Connection, busy_timeout: Duration) -> Result<(), Fault> 
             settled => return settled,
         }
     }
+}
+
+/// Sets a connection up that only reads, and proves that it can.
+fn settle_to_look(connection: &Connection, busy_timeout: Duration) -> Result<(), Fault> {
+    connection.busy_timeout(busy_timeout)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
+    keep_plans(connection)?;
+    connection.execute_batch("pragma query_only = on; select count(*) from sqlite_master")?;
+    Ok(())
 }
 
 fn prove(connection: &Connection) -> Result<(), Fault> {

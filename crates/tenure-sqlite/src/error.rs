@@ -78,6 +78,14 @@ impl Fault {
         ))
     }
 
+    /// Whether the file, or what belongs beside it, could not be opened as it was wanted.
+    pub(crate) fn is_about_rights(&self) -> bool {
+        matches!(self, Self::Sqlite(error) if matches!(
+            error.sqlite_error_code(),
+            Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied)
+        ))
+    }
+
     /// Whether Tenure's tables are not there.
     pub(crate) fn is_missing_table(&self) -> bool {
         matches!(self, Self::Sqlite(error) if message(error).starts_with("no such table"))

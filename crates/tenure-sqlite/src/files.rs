@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::access::Access;
 use crate::error::Fault;
 
 /// The database file, its log and its log's index, as they were when first seen.
@@ -20,25 +21,41 @@ pub(crate) struct Files {
     database: Seen,
     /// Made by SQLite at the first look into the database.
     beside: [Seen; 2],
-    /// Our connection is closed: SQLite may have removed its log, and rightly so.
+    /// No connection of ours has a part in the log: SQLite may make or remove it, and rightly so.
     closed: AtomicBool,
     /// Never taken back: a file that returns has missed what happened meanwhile.
     replaced: AtomicBool,
+    /// They were opened only to be looked at.
+    looking: bool,
 }
 
 impl Files {
     /// Those of the database at this real path.
-    pub(crate) fn of(path: &Path) -> Self {
+    pub(crate) fn of(path: &Path, access: Access) -> Self {
+        let closed = access == Access::Still;
         let beside = |end: &str| {
             let mut name = path.as_os_str().to_owned();
             name.push(end);
-            Seen::now(name.into())
+            if closed { Seen::not_yet(name.into()) } else { Seen::now(name.into()) }
         };
         Self {
             database: Seen::now(path.to_owned()),
             beside: [beside("-wal"), beside("-shm")],
-            closed: AtomicBool::new(false),
+            closed: AtomicBool::new(closed),
             replaced: AtomicBool::new(false),
+            looking: access != Access::Write,
+        }
+    }
+
+    /// Whether they were opened only to be looked at.
+    pub(crate) fn looking(&self) -> bool {
+        self.looking
+    }
+
+    /// Another connection of ours was opened so. One that takes part in the log keeps others from removing it.
+    pub(crate) fn opened(&self, access: Access) {
+        if access != Access::Still {
+            self.closed.store(false, Ordering::SeqCst);
         }
     }
 
@@ -65,6 +82,9 @@ impl Files {
         if !self.database.stands()? {
             return Ok(false);
         }
+        if self.closed.load(Ordering::SeqCst) {
+            return Ok(true);
+        }
         for file in &self.beside {
             // Whether we are closed is asked after the look: it is said before the file goes.
             if !file.stands()? && !self.closed.load(Ordering::SeqCst) {
@@ -86,6 +106,11 @@ impl Seen {
     fn now(path: PathBuf) -> Self {
         let first = FileId::of(&path).map(OnceLock::from).unwrap_or_default();
         Self { path, first }
+    }
+
+    /// One that counts from the next look on.
+    fn not_yet(path: PathBuf) -> Self {
+        Self { path, first: OnceLock::new() }
     }
 
     /// Whether it is still there. One that was never there yet is not missed.

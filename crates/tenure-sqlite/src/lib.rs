@@ -30,6 +30,7 @@
 //! | `fence` | checking a fence in the user's own transaction |
 //! | `statements`, `rows`, `error`, `trace` | SQL, rows and failures; statements for those who want to see them |
 
+mod access;
 mod admin;
 mod audit;
 mod clock;

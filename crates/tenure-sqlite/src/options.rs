@@ -20,6 +20,8 @@ pub struct SqliteOptions {
     pub create: bool,
     /// How long a question that only a person asks may take (lists, counts, audit) before it is given up. No limit.
     pub browse_timeout: Option<Duration>,
+    /// Whether it is opened to be looked at: then a file that cannot be written to is opened too. False.
+    pub looking: bool,
 }
 
 /// The longest wait for a lock: SQLite counts it in milliseconds, as a C `int`.
@@ -34,6 +36,7 @@ impl SqliteOptions {
             busy_timeout: Duration::from_secs(5),
             create: true,
             browse_timeout: None,
+            looking: false,
         }
     }
 

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
-use rusqlite::{CachedStatement, Connection, OpenFlags};
+use rusqlite::{CachedStatement, Connection};
 use tenure_core::StoreError;
 use tenure_core::time::StoreTime;
 
+use crate::access::{Access, Footing};
 use crate::clock::{Clocks, Reading};
 use crate::cluster::statements::ClusterStatements;
 use crate::database::keep_plans;
@@ -36,6 +37,7 @@ pub(crate) struct ReaderOptions {
 /// The connection. Lives on its thread.
 pub(crate) struct Reader {
     connection: Connection,
+    footing: Footing,
     options: ReaderOptions,
 }
 
@@ -48,20 +50,8 @@ pub(crate) struct Snapshot<'a> {
 impl Reader {
     /// Opens the files that the store has open.
     pub(crate) fn open(options: ReaderOptions) -> Result<Self, StoreError> {
-        let open = || -> Result<Connection, Fault> {
-            options.files.check()?;
-            // A reader of a write-ahead log writes to its index, so it cannot be opened as read-only.
-            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-            let connection = Connection::open_with_flags(options.files.path(), flags)?;
-            trace::follow(&connection);
-            connection.busy_timeout(options.busy_timeout)?;
-            connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
-            connection.execute_batch("pragma query_only = on")?;
-            keep_plans(&connection)?;
-            Ok(connection)
-        };
-        let connection = open().map_err(|fault| fault.at(&options.label))?;
-        Ok(Self { connection, options })
+        let (connection, footing) = connect(&options).map_err(|fault| fault.at(&options.label))?;
+        Ok(Self { connection, footing, options })
     }
 
     /// Runs `job` by one snapshot of the files that were opened.
@@ -80,6 +70,9 @@ impl Reader {
     ) -> Result<T, Fault> {
         let files = self.options.files.clone();
         files.check()?;
+        if self.footing.has_moved(files.path()) {
+            (self.connection, self.footing) = connect(&self.options)?;
+        }
         let _watch =
             self.options.patience.map(|patience| Watch::over(&self.connection, patience)).transpose()?;
         let read = || -> Result<T, Fault> {
@@ -92,11 +85,38 @@ impl Reader {
             transaction.commit()?;
             Ok(answer)
         };
-        read().map_err(|fault| match files.check() {
+        let answer = read().map_err(|fault| match files.check() {
             Err(Fault::Replaced) => Fault::Replaced,
             _ => fault,
-        })
+        });
+        self.footing.check(files.path())?;
+        answer
     }
+}
+
+/// Opens the files as the store has them: a reader of a write-ahead log writes to its index.
+fn connect(options: &ReaderOptions) -> Result<(Connection, Footing), Fault> {
+    let files = &options.files;
+    files.check()?;
+    let open = |access: Access| -> Result<Connection, Fault> {
+        let connection = access.open(files.path(), false)?;
+        trace::follow(&connection);
+        connection.busy_timeout(options.busy_timeout)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
+        connection.execute_batch("pragma query_only = on")?;
+        keep_plans(&connection)?;
+        if access != Access::Write {
+            // SQLite opens the file, and its log, with the first page.
+            connection.execute_batch("select count(*) from sqlite_master")?;
+        }
+        Ok(connection)
+    };
+    if !files.looking() {
+        return Ok((open(Access::Write)?, Footing::WRITE));
+    }
+    let (connection, footing) = Footing::to_look(files.path(), open)?;
+    files.opened(footing.access());
+    Ok((connection, footing))
 }
 
 /// How many steps of its machine SQLite takes between two looks at the clock: a millisecond or so.

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use rusqlite::{Connection, params};
 use tenure_core::StoreError;
-use tenure_core::contract::{Migrated, Schema};
+use tenure_core::contract::{Migrated, Missing, Schema};
 use tenure_core::naming::Naming;
 
 use crate::database::Database;
@@ -36,12 +36,7 @@ impl Schema for SqliteStore {
 
     async fn verify_schema(&self) -> Result<(), StoreError> {
         let (store, known) = (self.label().to_owned(), self.statements().newest());
-        // In one transaction, and so by one snapshot: a migration that is done meanwhile must not look like damage.
-        let look = |database: &mut Database| {
-            let snapshot = database.connection.transaction()?;
-            version(&snapshot, &database.statements)
-        };
-        match self.run(look).await? {
+        match self.schema_version().await? {
             0 => Err(StoreError::SchemaMissing { store }),
             found if found < known => Err(StoreError::SchemaOlder { store, found, known }),
             found if found > known => Err(StoreError::SchemaNewer { store, found, known }),
@@ -50,13 +45,33 @@ impl Schema for SqliteStore {
     }
 
     fn migrations(&self) -> String {
-        self.statements().script()
+        self.statements().script(0)
+    }
+
+    async fn missing(&self) -> Result<Missing, StoreError> {
+        let (from, to) = (self.schema_version().await?, self.statements().newest());
+        if from > to {
+            return Err(StoreError::SchemaNewer { store: self.label().into(), found: from, known: to });
+        }
+        Ok(Missing { from, to, statements: self.statements().script(from) })
+    }
+}
+
+impl SqliteStore {
+    /// The version of a schema that is whole; 0 when there is none.
+    async fn schema_version(&self) -> Result<u32, StoreError> {
+        // In one transaction, and so by one snapshot: a migration that is done meanwhile must not look like damage.
+        let look = |database: &mut Database| {
+            let snapshot = database.connection.transaction()?;
+            version(&snapshot, &database.statements)
+        };
+        self.run(look).await
     }
 }
 
 /// The statements of all migrations for tables of these names, as a script for the `sqlite3` shell. Connects to nothing.
 pub fn migrations(naming: &Naming) -> String {
-    Statements::new(naming).script()
+    Statements::new(naming).script(0)
 }
 
 fn bring_up(writing: &Writing<'_>) -> Result<Result<Migrated, Newer>, Fault> {

@@ -45,6 +45,8 @@ pub(crate) struct Statements {
     pub(crate) lease_sweep: String,
     pub(crate) history_add: String,
     pub(crate) history_list: String,
+    pub(crate) history_old: String,
+    pub(crate) history_forget: String,
     pub(crate) history_last_term: String,
     pub(crate) audit_add: String,
     pub(crate) audit_list: String,
@@ -88,6 +90,8 @@ impl Statements {
             lease_sweep: fill(include_str!("../sql/lease_sweep.sql")),
             history_add: fill(include_str!("../sql/history_add.sql")),
             history_list: fill(include_str!("../sql/history_list.sql")),
+            history_old: fill(include_str!("../sql/history_old.sql")),
+            history_forget: fill(include_str!("../sql/history_forget.sql")),
             history_last_term: fill(include_str!("../sql/history_last_term.sql")),
             audit_add: fill(include_str!("../sql/audit_add.sql")),
             audit_list: fill(include_str!("../sql/audit_list.sql")),
@@ -145,10 +149,11 @@ impl Statements {
         self.migrations.last().map_or(0, |migration| migration.version)
     }
 
-    /// All migrations as a script for the `sqlite3` shell. Each is one transaction that also notes its version.
-    pub(crate) fn script(&self) -> String {
+    /// All migrations after a version as a script for the `sqlite3` shell. Each is one transaction that also notes its version.
+    pub(crate) fn script(&self, after: u32) -> String {
         let mut script = String::new();
-        for Migration { version, description, sql } in &self.migrations {
+        let missing = self.migrations.iter().filter(|migration| migration.version > after);
+        for Migration { version, description, sql } in missing {
             // The values are ours; a description with a quote in it would be doubled as SQL wants it.
             let noted = self
                 .schema_write
@@ -180,11 +185,11 @@ mod tests {
     #[test]
     fn no_placeholder_is_left_in_any_statement() {
         let statements = Statements::new(&Naming::default());
-        let all = format!("{statements:?}{}", statements.script());
+        let all = format!("{statements:?}{}", statements.script(0));
         for mark in TABLES.iter().flat_map(|(_, names)| names.iter()).chain([&"prefix"]) {
             assert!(!all.contains(&format!("{{{mark}}}")), "{mark}");
         }
-        assert!(!statements.script().contains('?'));
+        assert!(!statements.script(0).contains('?'));
     }
 
     #[test]

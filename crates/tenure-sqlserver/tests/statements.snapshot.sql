@@ -297,7 +297,7 @@ SELECT q.id, CASE WHEN o.id IS NOT NULL AND (@P4 IS NULL OR (o.topic = @P4 AND D
 FROM (
     SELECT TOP (@P3) d.id
     FROM [tenure_outbox_dead] AS d WITH (INDEX (discarded))
-    WHERE d.discarded_at IS NULL AND d.id > @P1 AND (@P2 IS NULL OR d.id = @P2)
+    WHERE d.discarded_at IS NULL AND d.id > @P1 AND d.id <= @P2
     ORDER BY d.id
 ) AS q
 LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = q.id
@@ -308,7 +308,7 @@ SELECT q.id, CASE WHEN o.id IS NOT NULL AND (@P4 IS NULL OR (o.topic = @P4 AND D
 FROM (
     SELECT TOP (@P3) d.id
     FROM [tenure_outbox_dead] AS d WITH (INDEX (cause))
-    WHERE d.discarded_at IS NULL AND d.cause = @P9 AND d.id > @P1 AND (@P2 IS NULL OR d.id = @P2)
+    WHERE d.discarded_at IS NULL AND d.cause = @P9 AND d.id > @P1 AND d.id <= @P2
     ORDER BY d.id
 ) AS q
 LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = q.id
@@ -573,6 +573,11 @@ FROM OPENJSON(@P1) WITH (
 ) AS r
 ORDER BY r.i
 
+-- history_forget
+DELETE h
+FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
+INNER LOOP JOIN [tenure_lease_history] AS h WITH (ROWLOCK) ON h.id = asked.id
+
 -- history_last_term
 SELECT max(term) AS term FROM [tenure_lease_history] WHERE name = @B1
 
@@ -589,6 +594,16 @@ SELECT TOP (@P2) id, name, term, cause, node, incarnation, machine, pid,
 FROM [tenure_lease_history] WITH (INDEX (name_id))
 WHERE name = @B3 AND id < @P1
 ORDER BY id DESC
+
+-- history_old
+SELECT h.id,
+       CASE
+           WHEN h.at > DATEADD(MICROSECOND, -CAST(@P3 % 60000000 AS int), DATEADD(MINUTE, -CAST(@P3 / 60000000 AS int), @now)) THEN 2
+           WHEN h.term < (SELECT max(l.term) FROM [tenure_lease_history] AS l WHERE l.name = h.name) THEN 1
+           ELSE 0
+       END AS fate
+FROM (SELECT TOP (@P2) id, name, term, at FROM [tenure_lease_history] WHERE id > @P1 ORDER BY id) AS h
+ORDER BY h.id
 
 -- inbox_accept
 IF EXISTS (SELECT 1 FROM [tenure_inbox] WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE consumer = @B1 AND message_id = @P2)
@@ -1327,6 +1342,11 @@ ORDER BY o.id
 
 -- outbox_number
 SELECT id FROM [tenure_outbox] WHERE message_id = @P1
+
+-- outbox_numbers
+SELECT o.id
+FROM (SELECT DISTINCT id FROM OPENJSON(@P1) WITH (id nvarchar(64) '$')) AS asked
+INNER LOOP JOIN [tenure_outbox] AS o ON o.message_id = asked.id COLLATE Latin1_General_100_CI_AS
 
 -- outbox_pulse
 SELECT waits.looked, waits.pending, waits.retrying, waits.oldest_us, waits.now_us, graves.dead, graves.halted_sources, graves.newest

@@ -15,16 +15,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tenure_core::StoreError;
-use tenure_core::cluster::ClusterLook;
 use tenure_core::contract::OperatorStores;
-use tenure_core::event::Position;
-use tenure_core::health::{
-    Facts, HealthReport, HealthThresholds, LeaderState, Others, StoreState, SubscriptionFacts, judge,
-    judge_loops,
-};
+use tenure_core::health::{Facts, Findings, HealthReport, HealthThresholds, StoreState, judge, judge_loops};
+use tenure_core::id::Node;
 use tenure_core::lease::SettingsError;
 use tenure_core::observe::METER;
-use tenure_core::outbox::{PULSE_MAX, Pulse};
+use tenure_core::outbox::Pulse;
 use tenure_core::time::{Clock, Monotonic};
 use tokio::sync::watch;
 
@@ -37,12 +33,11 @@ use crate::stop::Stop;
 const ASK_EVERY: Duration = Duration::from_secs(2);
 /// How long one who asks waits for the store at most; the question goes on by itself.
 const PATIENCE: Duration = Duration::from_millis(2_500);
-/// How often it is asked when nobody does, for the numbers' sake.
+/// How often it is asked when nobody does: so long at most it is not known that the store has gone away. Six questions and more
+/// each time, in every process that listens: an idle one is to ask less than one a second.
 const BY_ITSELF: Duration = Duration::from_secs(10);
-/// Loops of other processes count if they were seen within this time.
-const OTHERS_WITHIN: Duration = Duration::from_secs(90);
-const OTHERS_MAX: u32 = 200;
-const SUBSCRIPTIONS_MAX: u32 = 100;
+/// A store that gives no answer is away since its last one, if that is not older than this: nobody may have asked since.
+const LAST_COUNTS: Duration = Duration::from_secs(30);
 
 /// Whether this process lives, and whether all is well with what it is for. Clones are the same.
 #[derive(Debug, Clone)]
@@ -65,17 +60,35 @@ struct Seen {
     asking: bool,
     asked_at: Option<Monotonic>,
     away: Option<(Monotonic, String)>,
-    vacant_since: Option<Monotonic>,
-    found: Option<(Found, Monotonic)>,
+    found: Option<(Findings, Monotonic)>,
 }
 
-#[derive(Debug, Clone)]
-struct Found {
-    pulse: Pulse,
-    /// What else could be had: the store answers, and one question that it does not take is no outage.
-    look: Option<ClusterLook>,
-    others: Option<Others>,
-    subscriptions: Vec<SubscriptionFacts>,
+impl Seen {
+    /// Since when a store is away that was asked at `asked` in vain.
+    fn away_since(&self, asked: Monotonic) -> Monotonic {
+        match (&self.away, &self.found) {
+            (Some((since, _)), _) => *since,
+            (None, Some((_, last))) if last.until(asked) <= LAST_COUNTS => *last,
+            (None, _) => asked,
+        }
+    }
+
+    /// Whether the store answers.
+    fn store(&self, now: Monotonic) -> StoreState {
+        // A question without an answer yet: a store that hangs is as much away as one that refuses.
+        let hangs = self.asked_at.filter(|at| self.asking && at.until(now) >= PATIENCE);
+        match (&self.away, hangs, &self.found) {
+            (Some((since, reason)), _, _) => {
+                StoreState::Away { since: since.until(now), reason: reason.clone() }
+            }
+            (None, Some(asked), _) => StoreState::Away {
+                since: self.away_since(asked).until(now),
+                reason: "no answer yet".to_owned(),
+            },
+            (None, None, None) => StoreState::NotAsked,
+            (None, None, Some(_)) => StoreState::Answers,
+        }
+    }
 }
 
 impl HealthMonitor {
@@ -101,10 +114,11 @@ impl HealthMonitor {
         judge(&self.facts(), &self.shared.thresholds)
     }
 
-    /// Asks by itself every 10 s until `stop` is given, so that the numbers of the outbox are among the metrics.
+    /// Asks by itself every 10 s until `stop` is given, so that it is known since when a store is away also if nobody has
+    /// asked, and the numbers of the outbox are among the metrics.
     pub async fn run(&self, stop: &Stop) {
         while !stop.is_stopped() {
-            self.begin(SteadyClock.now());
+            self.refresh();
             tokio::select! {
                 () = stop.stopped() => {}
                 () = tokio::time::sleep(BY_ITSELF) => {}
@@ -114,38 +128,37 @@ impl HealthMonitor {
 
     /// Begins to ask the store in the background, unless it was asked just now: whoever reads the metrics next sees it.
     pub fn refresh(&self) {
-        self.begin(SteadyClock.now());
+        let now = SteadyClock.now();
+        self.begin(now);
+        let away = match self.seen().store(now) {
+            StoreState::Away { since, .. } => Some(since),
+            StoreState::Answers => Some(Duration::ZERO),
+            StoreState::NotAsked => None,
+        };
+        if let Some(away) = away {
+            METER.store_away.set(0, u64::try_from(away.as_millis()).unwrap_or(u64::MAX));
+        }
+    }
+
+    /// Asks the store now and waits for the answer, however long it takes: for a command that judges once.
+    pub async fn judge_once(&self) -> Result<HealthReport, StoreError> {
+        let monitor = self.clone();
+        let asking = tokio::spawn(async move { Findings::ask(&monitor.shared.stores).await });
+        let found = asking.await.unwrap_or_else(|error| Err(unanswered(&error)))?;
+        self.answered(Ok(found), SteadyClock.now());
+        Ok(judge(&self.facts(), &self.shared.thresholds))
     }
 
     /// What is known now.
     pub fn facts(&self) -> Facts {
         let (seen, now) = (self.seen(), SteadyClock.now());
-        let store = match (&seen.away, &seen.found) {
-            (Some((since, reason)), _) => {
-                StoreState::Away { since: since.until(now), reason: reason.clone() }
-            }
-            // A question without an answer yet: a store that hangs is as much away as one that refuses.
-            (None, _) if seen.asking && seen.asked_at.is_some_and(|at| at.until(now) >= PATIENCE) => {
-                StoreState::Away {
-                    since: seen.asked_at.map_or(Duration::ZERO, |at| at.until(now)),
-                    reason: "no answer yet".to_owned(),
-                }
-            }
-            (None, None) => StoreState::NotAsked,
-            (None, Some(_)) => StoreState::Answers,
-        };
-        let mut facts = Facts { store, runners: runners().list(), ..Facts::default() };
-        if let Some((found, at)) = &seen.found {
-            facts.pulse = Some((found.pulse.clone(), at.until(now)));
-            facts.leader = match (found.look.as_ref().is_some_and(wants_leader), seen.vacant_since) {
-                (false, _) => LeaderState::NotWanted,
-                (true, None) => LeaderState::Leads,
-                (true, Some(since)) => LeaderState::Vacant { since: since.until(now) },
-            };
-            facts.others.clone_from(&found.others);
-            facts.subscriptions.clone_from(&found.subscriptions);
-        }
-        facts
+        let (pid, machine, loops) = (std::process::id(), machine_name(), runners().list());
+        let known = seen.found.as_ref().map(|(found, at)| {
+            let is_here = |node: &Node| node.pid == pid && node.machine == machine;
+            found.facts(at.until(now), loops.clone(), is_here)
+        });
+        let nothing = || Facts { runners: loops.clone(), ..Facts::default() };
+        Facts { store: seen.store(now), ..known.unwrap_or_else(nothing) }
     }
 
     /// Begins to ask, unless somebody does or has just done; whether an answer is awaited.
@@ -162,59 +175,28 @@ impl HealthMonitor {
         tokio::spawn(async move {
             let asking = monitor.clone();
             // One that panics has ended all the same.
-            let answer = tokio::spawn(async move { asking.ask().await }).await.unwrap_or_else(|error| {
-                let message = format!("a question ended without an answer: {error}");
-                Err(StoreError::Failed { store: "health".to_owned(), message, source: None })
-            });
+            let asked = tokio::spawn(async move { Findings::ask(&asking.shared.stores).await }).await;
+            let answer = asked.unwrap_or_else(|error| Err(unanswered(&error)));
             monitor.answered(answer, SteadyClock.now());
         });
         true
     }
 
-    async fn ask(&self) -> Result<Found, StoreError> {
-        let OperatorStores { outbox, cluster, runners, checkpoints, events, .. } = &self.shared.stores;
-        let pulse = outbox.pulse(PULSE_MAX).await?;
-        let look = answer("the cluster", cluster.look().await);
-        let listed = answer("runners", runners.runners(OTHERS_WITHIN, OTHERS_MAX).await);
-        let readers = answer("subscriptions", checkpoints.subscriptions(None, SUBSCRIPTIONS_MAX).await);
-        let readers = readers.unwrap_or_default();
-        let head = match readers.is_empty() {
-            true => None,
-            false => answer("events", events.read_all(Position::START, 1).await).map(|page| page.head),
-        };
-        let facts = head.into_iter().flat_map(|head| {
-            let now = pulse.now;
-            readers.iter().map(move |reader| SubscriptionFacts {
-                name: reader.name.to_string(),
-                behind: head.0.saturating_sub(reader.position.0).try_into().unwrap_or(0),
-                moved_ago: reader.moved_at.until(now),
-            })
-        });
-        let subscriptions = facts.collect();
-        let others = listed.map(|listed| Others { rows: listed.rows, now: listed.now });
-        Ok(Found { pulse, look, others, subscriptions })
-    }
-
-    fn answered(&self, answer: Result<Found, StoreError>, now: Monotonic) {
+    fn answered(&self, answer: Result<Findings, StoreError>, now: Monotonic) {
         let mut seen = self.seen();
         seen.asking = false;
         match answer {
-            Ok(mut found) => {
-                // Those of this process are judged by what they say now.
-                let (pid, machine) = (std::process::id(), machine_name());
-                if let Some(others) = &mut found.others {
-                    others.rows.retain(|row| row.node.pid != pid || row.node.machine != machine);
+            Ok(found) => {
+                for gap in &found.gaps {
+                    tracing::debug!(gap, "not everything could be had for the judgement");
                 }
-                let vacant =
-                    found.look.as_ref().is_some_and(|look| wants_leader(look) && look.leads().is_none());
-                seen.vacant_since = vacant.then(|| seen.vacant_since.unwrap_or(now));
                 seen.away = None;
                 tell(Some(&found.pulse));
                 seen.found = Some((found, now));
             }
             Err(error) => {
                 METER.store_error(&error);
-                let since = seen.away.as_ref().map_or(now, |(since, _)| *since);
+                let since = seen.away_since(seen.asked_at.unwrap_or(now));
                 seen.away = Some((since, error.to_string()));
                 tell(None);
             }
@@ -228,14 +210,9 @@ impl HealthMonitor {
     }
 }
 
-/// An answer, if there was one.
-fn answer<T>(what: &str, answer: Result<T, StoreError>) -> Option<T> {
-    answer.inspect_err(|error| tracing::debug!(%error, "{what} could not be had for the judgement")).ok()
-}
-
-/// Whether there is anyone who could lead.
-fn wants_leader(look: &ClusterLook) -> bool {
-    look.nodes.iter().any(|node| node.is_alive(look.now) && node.member.leads)
+fn unanswered(error: &tokio::task::JoinError) -> StoreError {
+    let message = format!("a question ended without an answer: {error}");
+    StoreError::Failed { store: "health".to_owned(), message, source: None }
 }
 
 /// The numbers of the outbox, for the metrics; none while they are not known.

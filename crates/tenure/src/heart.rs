@@ -40,6 +40,7 @@ fn start() -> Option<Handle> {
 /// otherwise.
 async fn beat() {
     let beat = runners().register(RunnerKind::Heart, "heart", BEAT);
+    let _watch = beat.watch();
     beat.state("beating");
     loop {
         beat.cycled();

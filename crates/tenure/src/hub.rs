@@ -205,6 +205,7 @@ impl Lookout {
 
 async fn listen(bell: Bell, shared: Arc<Shared>, stop: Stop) {
     let beat = runners().register(RunnerKind::Listener, bell.who(), AGAIN_AFTER);
+    let _watch = beat.watch();
     while !stop.is_stopped() {
         match beat.during(bell.listen()).await {
             Ok(None) => return,

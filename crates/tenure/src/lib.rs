@@ -46,6 +46,8 @@ mod mandate;
 mod node;
 mod open;
 mod open_leases;
+#[cfg(feature = "otlp")]
+pub mod otlp;
 mod presence;
 mod record;
 mod relay;
@@ -57,6 +59,7 @@ mod sweeper;
 pub mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod trace;
 
 pub use serde_json as json;
 pub use tenure_core as core;
@@ -110,7 +113,7 @@ pub use open::{Database, OpenError, OpenOptions, Purpose, Store, migrations, ope
 pub use open_leases::{grants_leases_only, open_leases};
 pub use record::{Recorder, RecorderOptions, Recording, RecordingLeases, RecordingLocks};
 pub use relay::{Depot, Relay, RelayError, RelayStatus, Role};
-pub use runners::{Beat, Runners, runners};
+pub use runners::{Beat, LoopWatch, Runners, runners};
 pub use stop::Stop;
 pub use subscription::{
     EventHandler, HandleError, Handling, Projection, Route, Routes, Subscription, SubscriptionError,

@@ -49,7 +49,8 @@ pub enum Purpose {
     #[default]
     Work,
     /// For an operator's tool, which asks for much and is not to be in anybody's way: few connections, and statements that
-    /// are given up soon. Nothing else is different; whether the tool may change anything is its own business.
+    /// are given up soon. A SQLite file that cannot be written to, a standby of Postgres or a role that may only read will do;
+    /// what would change something is refused there. Nothing else is different.
     Looking {
         /// How long a statement may take.
         statement_timeout: Duration,
@@ -294,6 +295,7 @@ async fn open_sqlite(url: &str, options: OpenOptions) -> Result<Database, OpenEr
     sqlite.create &= options.create;
     if let Purpose::Looking { statement_timeout, .. } = options.purpose {
         sqlite.browse_timeout = Some(statement_timeout);
+        sqlite.looking = true;
     }
     sqlite.validate().map_err(bad_url)?;
     connected(SqliteStore::connect(sqlite)).await
@@ -316,6 +318,7 @@ async fn open_postgres(url: &str, options: OpenOptions) -> Result<Database, Open
         postgres.lock_timeout = postgres.lock_timeout.min(statement_timeout / 2);
         postgres.max_connections = connections;
         postgres.max_outbox_connections = connections;
+        postgres.looking = true;
     }
     connected(PostgresStore::connect(postgres)).await
 }

@@ -4,19 +4,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tenure_core::contract::OutboxStore;
-use tenure_core::lease::SettingsError;
+use tenure_core::StoreError;
+use tenure_core::contract::{LeaseAdmin, OutboxStore};
+use tenure_core::lease::{FORGET_MAX, HistoryId, SettingsError};
 use tenure_core::observe::{METER, RunnerKind};
 use tenure_core::outbox::{InboxSettings, RelaySettings, Retention};
 
+use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::mandate::{InAir, Left, Mandate};
-use crate::runners::runners;
+use crate::runners::{Beat, runners};
 use crate::stop::Stop;
 
 /// The pause between two steps of a sweep.
 const BETWEEN_STEPS: Duration = Duration::from_millis(10);
+/// How often it is looked for old history: that grows slowly.
+const HISTORY_EVERY: Duration = Duration::from_secs(60 * 60);
+/// How many steps of it one round takes; what is left comes with the next sweep.
+const HISTORY_STEPS: u32 = 100;
 
 /// Deletes what is old enough, from an outbox and its inbox. Clones are the same sweeper.
 ///
@@ -26,6 +32,7 @@ const BETWEEN_STEPS: Duration = Duration::from_millis(10);
 pub struct Sweeper {
     store: Arc<dyn OutboxStore>,
     retention: Retention,
+    history: Option<(Arc<dyn LeaseAdmin>, Duration)>,
     swept: Arc<AtomicU64>,
 }
 
@@ -40,7 +47,55 @@ impl Sweeper {
         retention.validate()?;
         let RelaySettings { retry, deadline, .. } = *relays;
         retention.inbox.map_or(Ok(()), |keep| InboxSettings { keep, retry, deadline }.validate())?;
-        Ok(Self { store, retention, swept: Arc::default() })
+        Ok(Self { store, retention, history: None, swept: Arc::default() })
+    }
+
+    /// Forgets lines of leases' histories that are older than `keep`, too; never those of a lease's last term. Needs the right
+    /// to delete from that table; without it, everything stays, which is said once.
+    #[must_use]
+    pub fn keeping_history(mut self, leases: Arc<dyn LeaseAdmin>, keep: Duration) -> Self {
+        self.history = Some((leases, keep));
+        self
+    }
+
+    /// One round of forgetting old history, if it is due: a bounded one, for the outbox is swept behind it.
+    async fn forget_history(&self, at: &mut History, beat: &Beat, mandate: Option<&Mandate>, stop: &Stop) {
+        let (Some((leases, keep)), Some(due)) = (&self.history, at.due) else { return };
+        if Instant::now() < due {
+            return;
+        }
+        at.due = Some(Instant::now() + HISTORY_EVERY);
+        for _ in 0..HISTORY_STEPS {
+            if stop.is_stopped() || mandate.is_some_and(|mandate| !mandate.is_alive()) {
+                return;
+            }
+            match beat.during(leases.forget_history(*keep, at.after, FORGET_MAX)).await {
+                Ok(step) => {
+                    self.swept.fetch_add(step.lines, Ordering::Relaxed);
+                    at.after = step.resume;
+                    beat.count("swept", step.lines);
+                    beat.advanced();
+                }
+                Err(error @ (StoreError::Refused { .. } | StoreError::ReadOnly { .. })) => {
+                    tracing::warn!(%error, "the history of leases is kept whole: it may not be deleted from");
+                    at.due = None;
+                    return;
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "the history of leases is looked at again later");
+                    return;
+                }
+            }
+            if let Some(mandate) = mandate {
+                mandate.progress();
+            }
+            if at.after.is_none() {
+                return;
+            }
+            tokio::time::sleep(BETWEEN_STEPS).await;
+        }
+        // There is more: it goes on from there behind the next sweep.
+        at.due = Some(Instant::now());
     }
 
     /// How many rows it has deleted.
@@ -67,7 +122,10 @@ impl Sweeper {
         let never = Stop::new();
         let lost = mandate.map_or(&never, Mandate::lost);
         let beat = runners().register(RunnerKind::Sweeper, "retention", self.retention.every);
+        let _watch = beat.watch();
         beat.state("at work");
+        // The first round comes with the first sweep: a process may not live for as long as the pause lasts.
+        let mut history = History { after: None, due: Some(Instant::now()) };
         loop {
             let mut resume = None;
             loop {
@@ -111,6 +169,7 @@ impl Sweeper {
                 // Others want to write too.
                 tokio::time::sleep(BETWEEN_STEPS).await;
             }
+            self.forget_history(&mut history, &beat, mandate, stop).await;
             let rest = async {
                 tokio::select! {
                     () = stop.stopped() => true,
@@ -123,6 +182,14 @@ impl Sweeper {
             }
         }
     }
+}
+
+/// How far forgetting old history has come.
+struct History {
+    /// After which line it goes on; `None` from the first one.
+    after: Option<HistoryId>,
+    /// When it is looked at again; `None` when it may not be deleted from.
+    due: Option<Instant>,
 }
 
 /// Why a sweeper ended.

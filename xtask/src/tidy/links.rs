@@ -6,6 +6,8 @@ use super::Finding;
 use super::files::File;
 
 const SUMMARY: &str = "docs/SUMMARY.md";
+/// What the book is built from. Nothing outside comes into it.
+const BOOK: &str = "docs/";
 
 /// Every page of docs/ stands in the table of contents: one that does not is never found, nor built.
 pub(crate) fn every_page_is_listed(files: &[File]) -> Vec<Finding> {
@@ -41,6 +43,12 @@ pub(crate) fn lead_somewhere(files: &[File]) -> Vec<Finding> {
                 ));
                 continue;
             };
+            if file.path.starts_with(BOOK) && !format!("{target}/").starts_with(BOOK) {
+                let what = format!(
+                    "`{link}` leads out of {BOOK}: in the built book there is nothing behind it; name the file instead"
+                );
+                findings.push(Finding::error(&file.path, line, what));
+            }
             let there = files.iter().find(|file| file.path == target);
             let folder = format!("{}/", target.trim_end_matches('/'));
             if there.is_none() && !files.iter().any(|file| file.path.starts_with(&folder)) {
@@ -165,13 +173,29 @@ mod tests {
     fn links_that_lead_nowhere_are_found() {
         let text = "[a](b.md) [b](../README.md#the-end)\n[c](none.md)\n[d](b.md#no)\n[e](../../x)\n[f](#own)\n`[g](h)`\n```\n[i](j)\n```\n[k](../src)\n[l](https://x.example/none)\n";
         let files = [
-            File::new("docs/a.md", text),
-            File::new("docs/b.md", "# B\n"),
+            File::new("notes/a.md", text),
+            File::new("notes/b.md", "# B\n"),
             File::new("README.md", "## The end!\n"),
             File::new("src/lib.rs", ""),
         ];
         let found = lead_somewhere(&files);
-        assert_eq!(paths(&found), [("docs/a.md", 2), ("docs/a.md", 3), ("docs/a.md", 4), ("docs/a.md", 5)]);
+        assert_eq!(
+            paths(&found),
+            [("notes/a.md", 2), ("notes/a.md", 3), ("notes/a.md", 4), ("notes/a.md", 5)]
+        );
+    }
+
+    #[test]
+    fn a_link_out_of_the_book_is_found() {
+        let text = "[a](b.md)\n[b](../README.md)\n[c](../crates)\n[d](kubernetes)\n";
+        let files = [
+            File::new("docs/a.md", text),
+            File::new("docs/b.md", ""),
+            File::new("docs/kubernetes/x.yaml", ""),
+            File::new("README.md", "[a](docs/a.md)"),
+            File::new("crates/x.rs", ""),
+        ];
+        assert_eq!(paths(&lead_somewhere(&files)), [("docs/a.md", 2), ("docs/a.md", 3)]);
     }
 
     #[test]

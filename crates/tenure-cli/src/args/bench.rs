@@ -21,6 +21,17 @@ pub(crate) struct DrainArgs {
     /// How often it is measured; the median counts
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) rounds: u32,
+    /// Whether spans and metrics are sent meanwhile, to a collector that keeps nothing, in the same process
+    #[arg(long, value_name = "WHETHER", default_value = "off")]
+    pub(crate) telemetry: Telemetry,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Telemetry {
+    /// Nobody wants spans; numbers are counted in any case
+    Off,
+    /// By OTLP, as with --otlp
+    On,
 }
 
 /// Measure what enqueueing costs a transaction, and what wake-ups cost while the relay is busy
@@ -79,6 +90,34 @@ pub(crate) struct ParkedArgs {
     /// How often it is measured; the median counts
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) rounds: u32,
+}
+
+/// Measure how long one waits for each page of the dashboard where there are millions of rows
+///
+/// Fills a schema, a database or a file of its own with messages, events, leases and what else pages show, serves the
+/// dashboard on this machine, and asks for every page and every answer of its API in many ways: to the first byte, the first
+/// time and some rounds more. The slowest come first. Filling takes minutes, and about 1 GB for a million messages.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  tenure bench dashboard --rows 5000000 --db postgres://app@127.0.0.1/app --json\n\n\
+                  Exit codes: 0 also where pages are slow, 1 when an answer is not what was to be expected."
+)]
+pub(crate) struct DashboardBenchArgs {
+    /// How many messages there are; events, lines of audit and the history of leases are in proportion
+    #[arg(long, default_value_t = 5_000_000, value_parser = clap::value_parser!(u64).range(1_000..=100_000_000))]
+    pub(crate) rows: u64,
+    /// Over how many sources they are spread
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    pub(crate) sources: u64,
+    /// How often everything is asked for after the first time
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) rounds: u32,
+    /// Keep what was filled in, and say where it is
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// Measure the tables that --db and --schema name as they are: kept by --keep, with the same --rows
+    #[arg(long, conflicts_with = "keep")]
+    pub(crate) filled: bool,
 }
 
 /// Measure how fast messages go to Kafka, against the plain producer with the same settings

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::builder::BoolishValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::duration;
+use super::{OtlpArgs, duration};
 
 /// Serve pages that show what flows, what is stuck and why, and let operators mend it
 ///
@@ -38,6 +38,8 @@ pub(crate) struct DashboardArgs {
     /// Do not write down, for others to see, that this process runs
     #[arg(long, env = "TENURE_NO_REPORT", value_parser = BoolishValueParser::new())]
     pub(crate) no_report: bool,
+    #[command(flatten)]
+    pub(crate) telemetry: OtlpArgs,
 }
 
 #[derive(Debug, Subcommand)]

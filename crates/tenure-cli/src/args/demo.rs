@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::duration;
+use super::{OtlpArgs, duration};
 
 /// See it work: nodes that are killed, and a ledger in which nothing is lost
 ///
@@ -36,6 +36,8 @@ pub(crate) struct DemoArgs {
     /// Keep the SQLite file afterwards, in this directory; by default it is removed
     #[arg(long, value_name = "DIRECTORY")]
     pub(crate) keep: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) telemetry: OtlpArgs,
 }
 
 /// One node of the demo.
@@ -47,4 +49,6 @@ pub(crate) struct DemoNodeArgs {
     /// Where it notes what it has seen twice
     #[arg(long)]
     pub(crate) journal: PathBuf,
+    #[command(flatten)]
+    pub(crate) telemetry: OtlpArgs,
 }

@@ -6,6 +6,7 @@ mod cluster;
 mod daemon;
 mod dashboard;
 mod demo;
+mod otlp;
 mod outbox;
 #[cfg(feature = "dashboard")]
 mod reference;
@@ -19,8 +20,8 @@ use clap_complete::Shell;
 
 pub(crate) use self::audit::AuditCommand;
 pub(crate) use self::bench::{
-    AppendArgs, DrainArgs, EnqueueArgs, KafkaArgs, LatencyArgs, LatencyTo, LoadArgs, ParkedArgs,
-    SubscribeArgs,
+    AppendArgs, DashboardBenchArgs, DrainArgs, EnqueueArgs, KafkaArgs, LatencyArgs, LatencyTo, LoadArgs,
+    ParkedArgs, SubscribeArgs, Telemetry,
 };
 pub(crate) use self::cluster::{ClusterArgs, ClusterMeasure, ClusterNodeArgs};
 pub(crate) use self::daemon::{DaemonCommand, SteerArgs};
@@ -28,6 +29,7 @@ pub(crate) use self::dashboard::{
     AccessArgs, DashboardArgs, DashboardCommand, HealthArgs, MetricsArg, TokenArgs,
 };
 pub(crate) use self::demo::{DemoArgs, DemoNodeArgs};
+pub(crate) use self::otlp::OtlpArgs;
 pub(crate) use self::outbox::{
     ChangeArgs, Coordination, FilterArgs, OnDeadArg, OutboxCommand, RelayArgs, SendArgs, StatusArgs,
 };
@@ -131,6 +133,44 @@ pub(crate) enum Command {
     },
 }
 
+/// Where telemetry is to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OtlpWish<'a> {
+    /// To this collector.
+    To(&'a str),
+    /// To one that keeps nothing: only its cost is of interest.
+    #[cfg_attr(not(feature = "otlp"), allow(dead_code, reason = "it is refused without a look"))]
+    Nowhere,
+}
+
+impl Command {
+    /// Whether it runs until it is told to end, or for long.
+    #[cfg_attr(not(feature = "otlp"), allow(dead_code, reason = "only telemetry asks"))]
+    pub(crate) fn runs_long(&self) -> bool {
+        match self {
+            Self::Relay(_) | Self::Run(_) | Self::Demo(_) | Self::DemoNode(_) => true,
+            Self::Dashboard(args) => args.command.is_none(),
+            _ => false,
+        }
+    }
+
+    /// What its own options say of telemetry.
+    pub(crate) fn wants_otlp(&self) -> Option<OtlpWish<'_>> {
+        let telemetry = match self {
+            Self::Relay(args) => &args.telemetry,
+            Self::Run(args) => &args.telemetry,
+            Self::Dashboard(args) => &args.telemetry,
+            Self::Demo(args) => &args.telemetry,
+            Self::DemoNode(args) => &args.telemetry,
+            Self::Bench(BenchCommand::Drain(args)) => {
+                return (args.telemetry == Telemetry::On).then_some(OtlpWish::Nowhere);
+            }
+            _ => return None,
+        };
+        telemetry.otlp.as_deref().map(OtlpWish::To)
+    }
+}
+
 /// Run a command on one machine at a time, under a lease
 ///
 /// Waits until the lease is free, then runs the command with TENURE_LEASE, TENURE_TERM and TENURE_NODE in its
@@ -183,6 +223,8 @@ pub(crate) struct RunArgs {
     /// Do not create or upgrade Tenure's tables; fail when they are missing
     #[arg(long, env = "TENURE_NO_MIGRATE", value_parser = BoolishValueParser::new())]
     pub(crate) no_migrate: bool,
+    #[command(flatten)]
+    pub(crate) telemetry: OtlpArgs,
     /// Say nothing but errors
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -256,12 +298,16 @@ pub(crate) enum LeaseCommand {
 #[command(after_help = "Examples:\n  \
     tenure migrate --db postgres://owner@db.internal/app\n  \
     tenure migrate --db postgres://owner@db.internal/app --print > tenure.sql\n  \
+    tenure migrate --db postgres://app@db.internal/app --print --missing > upgrade.sql\n  \
     tenure migrate --db mysql://owner@db.internal/app --print | mysql app\n  \
     tenure migrate --db sqlserver://owner@db.internal/app --print > tenure.sql; sqlcmd -I -d app -i tenure.sql")]
 pub(crate) struct MigrateArgs {
-    /// Print the statements for a DBA instead of running them; connects to nothing
+    /// Print the statements for a DBA instead of running them, for a database without Tenure's tables; connects to nothing
     #[arg(long)]
     pub(crate) print: bool,
+    /// With --print: connect, and print only what is missing there
+    #[arg(long, requires = "print")]
+    pub(crate) missing: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -270,6 +316,7 @@ pub(crate) enum BenchCommand {
     Enqueue(EnqueueArgs),
     Latency(LatencyArgs),
     Parked(ParkedArgs),
+    Dashboard(DashboardBenchArgs),
     Kafka(KafkaArgs),
     Append(AppendArgs),
     Subscribe(SubscribeArgs),

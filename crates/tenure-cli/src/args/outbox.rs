@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use clap::builder::{BoolishValueParser, NonEmptyStringValueParser};
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
-use tenure::core::outbox::{MessageId, Part, State};
+use tenure::core::moment;
+use tenure::core::outbox::{CauseId, MessageId, Part, State};
+use tenure::core::time::StoreTime;
 
-use super::{AccessArgs, HealthArgs, duration};
+use super::{AccessArgs, HealthArgs, OtlpArgs, duration};
 
 /// Enqueue one message in a transaction of its own
 ///
@@ -125,6 +127,9 @@ pub(crate) struct RelayArgs {
     /// How long inboxes in this database remember; longer than a message may be tried
     #[arg(long, env = "TENURE_KEEP_INBOX", value_name = "DURATION", default_value = "30days", value_parser = duration)]
     pub(crate) keep_inbox: Duration,
+    /// How long the history of leases is kept; that of a lease's last term always is
+    #[arg(long, env = "TENURE_KEEP_HISTORY", value_name = "DURATION", default_value = "90days", value_parser = duration)]
+    pub(crate) keep_history: Duration,
     /// How long dead messages are kept; for ever by default
     #[arg(long, env = "TENURE_KEEP_DEAD", value_name = "DURATION", value_parser = duration)]
     pub(crate) keep_dead: Option<Duration>,
@@ -135,6 +140,8 @@ pub(crate) struct RelayArgs {
     pub(crate) access: AccessArgs,
     #[command(flatten)]
     pub(crate) health: HealthArgs,
+    #[command(flatten)]
+    pub(crate) telemetry: OtlpArgs,
     /// Do not write down, for others to see, what the loops of this process do
     #[arg(long, env = "TENURE_NO_REPORT", value_parser = BoolishValueParser::new())]
     pub(crate) no_report: bool,
@@ -182,7 +189,9 @@ pub(crate) enum OnDeadArg {
 #[derive(Debug, Subcommand)]
 pub(crate) enum OutboxCommand {
     /// List messages, the newest first
-    #[command(after_help = "Example:\n  tenure outbox list --state dead --db sqlite:app.db")]
+    #[command(after_help = "Examples:\n  \
+        tenure outbox list --state dead --db sqlite:app.db\n  \
+        tenure outbox list --from -2h --until -1h --db sqlite:app.db")]
     List {
         #[command(flatten)]
         filter: FilterArgs,
@@ -214,7 +223,8 @@ pub(crate) enum OutboxCommand {
     /// Make dead messages pending again, with a full budget of attempts
     #[command(after_help = "Examples:\n  \
         tenure outbox retry --id 470831a4-832f-5e77-b6eb-b9d970179689 --db sqlite:app.db\n  \
-        tenure outbox retry --topic orders --dry-run --db sqlite:app.db")]
+        tenure outbox retry --topic orders --dry-run --db sqlite:app.db\n  \
+        tenure outbox retry --from -2h --cause 00a1b2c3d4e5f607 --db sqlite:app.db")]
     Retry(ChangeArgs),
     /// Decide that dead messages are not sent; a source that halted behind one goes on
     #[command(after_help = "Example:\n  tenure outbox discard --topic orders --by ada --db sqlite:app.db")]
@@ -239,11 +249,50 @@ pub(crate) struct FilterArgs {
     /// Only the message with this id; a row that another program inserted may have one that is no UUID
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
+    /// Only messages enqueued at this moment or later: 2026-11-15T09:30:00Z, or a span back from now such as -2h
+    ///
+    /// A span is counted by this machine's clock. A list goes by the numbers of messages, which rise as time does: where another
+    /// program has set created_at by hand, list without a time.
+    #[arg(long, value_name = "MOMENT", allow_hyphen_values = true, value_parser = When::read)]
+    pub(crate) from: Option<When>,
+    /// Only messages enqueued before this moment
+    #[arg(long, value_name = "MOMENT", allow_hyphen_values = true, value_parser = When::read)]
+    pub(crate) until: Option<When>,
+    /// Only dead messages of this cause: 16 hexadecimal digits, as the dashboard shows them
+    #[arg(long, value_name = "CAUSE")]
+    pub(crate) cause: Option<CauseId>,
+}
+
+/// A moment, or a span back from now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum When {
+    At(StoreTime),
+    Ago(Duration),
+}
+
+impl When {
+    fn read(text: &str) -> Result<Self, String> {
+        // A span is the same whatever the time is; the latest that can be told leaves room for the longest.
+        let late = StoreTime::from_micros(i64::MAX);
+        let read = moment::read(text, late).ok_or_else(|| format!("it is {}", moment::LOOKS))?;
+        Ok(if text.starts_with('-') { Self::Ago(read.until(late)) } else { Self::At(read) })
+    }
+
+    /// The moment, at this time.
+    pub(crate) fn on(self, now: StoreTime) -> StoreTime {
+        match self {
+            Self::At(at) => at,
+            Self::Ago(span) => {
+                let span = i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
+                StoreTime::from_micros(now.as_micros().saturating_sub(span))
+            }
+        }
+    }
 }
 
 /// A change of dead messages.
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("which").required(true).multiple(true).args(["topic", "source", "kind", "id", "all"]))]
+#[command(group = ArgGroup::new("which").required(true).multiple(true).args(["topic", "source", "kind", "id", "from", "until", "cause", "all"]))]
 pub(crate) struct ChangeArgs {
     #[command(flatten)]
     pub(crate) filter: FilterArgs,
@@ -256,6 +305,9 @@ pub(crate) struct ChangeArgs {
     /// Only say how many it would be
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Only rows with a higher number: go on where the change before has ended, as it tells when there may be more
+    #[arg(long, value_name = "ROW")]
+    pub(crate) after: Option<i64>,
     /// Change at most this many
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) limit: u32,

@@ -3,6 +3,11 @@
 mod actor;
 pub(crate) mod cluster;
 mod contestant;
+#[cfg(feature = "dashboard")]
+pub(crate) mod dashboard;
+#[cfg(not(feature = "dashboard"))]
+#[path = "no_dashboard.rs"]
+pub(crate) mod dashboard;
 pub(crate) mod events;
 pub(crate) mod failover;
 pub(crate) mod idle;

@@ -39,10 +39,15 @@ pub(super) fn tokens(access: &AccessArgs) -> Result<Option<Tokens>, Failure> {
         add(Tokens::parse(&lines).map_err(wrong(TOKENS))?);
     }
     if let Some(token) = variable(TOKEN)? {
-        let everything = Permissions::parse("operate,payloads").map_err(wrong(TOKEN))?;
-        add(Tokens::in_clear("operator", everything, &token).map_err(wrong(TOKEN))?);
+        add(everything("operator", &token)?);
     }
     Ok(all)
+}
+
+/// One token in clear, for an operator who may do everything.
+pub(super) fn everything(name: &str, token: &str) -> Result<Tokens, Failure> {
+    let everything = Permissions::parse("operate,payloads").map_err(wrong(TOKEN))?;
+    Tokens::in_clear(name, everything, token).map_err(wrong(TOKEN))
 }
 
 /// Signs sessions with a key of the user's own, if there is one.

@@ -9,24 +9,26 @@
 //! | `mod` | the command; a front that is bound, and then served |
 //! | `access` | who may come in: tokens, hosts, and what is refused |
 //! | `health` | what probes are told |
-//! | `waiting` | what is said while the database is away |
 //! | `token` | making tokens |
 
 mod access;
 mod health;
 mod token;
-mod waiting;
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tenure::core::observe::RunnerKind;
-use tenure::{Database, HealthMonitor, HealthThresholds, Node, OpenOptions, Purpose, Stop, local_node};
-use tenure_dashboard::{Auth, Dashboard, Extra, Hosts, MOUNT, MetricsFor, serve};
+use tenure::core::observe::{METER, RunnerKind};
+use tenure::{
+    Database, HealthMonitor, HealthThresholds, Node, OpenError, OpenOptions, Purpose, Stop, StoreError,
+    local_node,
+};
+use tenure_dashboard::{Auth, Dashboard, Extra, Hosts, MOUNT, MetricsFor, WaitsFor, serve, waiting};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 
 use self::health::Monitored;
 use crate::args::{AccessArgs, DashboardArgs, DashboardCommand, Global, MetricsArg};
@@ -139,6 +141,25 @@ impl Front {
         Ok(front)
     }
 
+    /// One on this machine for a measurement, whose token may do everything.
+    pub(crate) async fn of_bench(token: &str) -> Result<Self, Failure> {
+        let access = AccessArgs {
+            tokens: None,
+            hosts: Vec::new(),
+            key_file: None,
+            no_actions: false,
+            metrics: MetricsArg::Closed,
+        };
+        let mut front = Self::bind("127.0.0.1:0", &access).await?;
+        front.auth = Auth::tokens(access::everything("bench", token)?);
+        Ok(front)
+    }
+
+    /// What it listens on.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// Where a browser finds it.
     fn url(&self) -> String {
         let mut shown = self.address;
@@ -176,11 +197,14 @@ impl Front {
         report: bool,
         stop: Stop,
     ) -> Result<(), Failure> {
+        let (waits, waits_for) = watch::channel(WaitsFor::default());
+        let before =
+            Extra { metrics: Some(Arc::new(tenure::telemetry::prometheus)), metrics_for: self.metrics_for };
         let opened = tokio::select! {
             biased;
             () = stop.stopped() => return Ok(()),
-            opened = open(&global, &url) => opened?,
-            never = waiting::serve(&self.listener) => match never {},
+            opened = open(&global, &url, &waits) => opened?,
+            never = waiting(&self.listener, &waits_for, &before) => match never {},
         };
         tenure::telemetry::this_node(&node);
         let monitor = HealthMonitor::new(opened.for_operators(), thresholds.clone())?;
@@ -196,8 +220,13 @@ impl Front {
         if self.only_looking {
             dashboard = dashboard.only_looking();
         }
+        {
+            // Also when nobody asks: a probe is told since when the database is away, not since when it asked itself.
+            let (monitor, stop) = (monitor.clone(), stop.clone());
+            tokio::spawn(async move { monitor.run(&stop).await });
+        }
         let numbers = move || {
-            // Whoever reads them next sees what is found out now; nobody asks while nobody reads.
+            // Whoever reads them next sees what is found out now.
             monitor.refresh();
             tenure::telemetry::prometheus()
         };
@@ -218,9 +247,9 @@ impl Front {
 }
 
 /// Opens a handle for looking; whatever is wrong with the database may be mended while it is asked again and again.
-async fn open(global: &Global, url: &str) -> Result<Database, Failure> {
+async fn open(global: &Global, url: &str, waits: &watch::Sender<WaitsFor>) -> Result<Database, Failure> {
     let naming = store::naming(global)?;
-    let mut told = None;
+    let (mut told, began) = (None, Instant::now());
     loop {
         let options = OpenOptions {
             naming: naming.clone(),
@@ -231,12 +260,24 @@ async fn open(global: &Global, url: &str) -> Result<Database, Failure> {
         let opened = async {
             let database = tenure::open(url, options).await?;
             database.schema().verify_schema().await?;
-            Ok::<_, Failure>(database)
+            Ok::<_, OpenError>(database)
         };
         match opened.await {
             Ok(database) => return Ok(database),
-            Err(wrong @ Failure::Usage(_)) => return Err(wrong),
-            Err(failure) => {
+            Err(error) => {
+                waits.send_replace(match &error {
+                    OpenError::Store(StoreError::SchemaMissing { .. }) => WaitsFor::Schema,
+                    OpenError::Store(StoreError::SchemaOlder { .. } | StoreError::SchemaNewer { .. }) => {
+                        WaitsFor::OtherSchema
+                    }
+                    _ => WaitsFor::Database,
+                });
+                let failure = Failure::from(error);
+                if matches!(failure, Failure::Usage(_)) {
+                    return Err(failure);
+                }
+                let away = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+                METER.store_away.set(0, away);
                 let reason = failure.to_string();
                 if told.as_ref() != Some(&reason) {
                     output::note(format_args!("{reason}; the dashboard waits for it"));

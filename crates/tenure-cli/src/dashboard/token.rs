@@ -14,6 +14,9 @@ pub(super) fn token(global: &Global, args: &TokenArgs) -> Result<ExitCode, Failu
         Permissions::parse(&args.allow).map_err(|error| Failure::Usage(format!("--allow: {error}")))?;
     let until = match args.lasts {
         None => None,
+        Some(lasts) if lasts.is_zero() => {
+            return Err(Failure::Usage("--for: a token that is good for no time lets nobody in".to_owned()));
+        }
         Some(lasts) => Some(
             SystemTime::now()
                 .checked_add(lasts)

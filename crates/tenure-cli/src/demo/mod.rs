@@ -55,7 +55,7 @@ pub(crate) async fn demo(global: &Global, args: &DemoArgs) -> Result<ExitCode, F
     let database = tenure::open(&url, OpenOptions::default()).await?;
     database.schema().migrate().await?;
     let journal = directory.join("duplicates.log");
-    let mut nodes = Nodes::start(args.nodes, &url, &journal)?;
+    let mut nodes = Nodes::start(args.nodes, &url, &journal, args.telemetry.otlp.as_deref())?;
     let watching = Stop::new();
     let watched = match front(&args.listen).await? {
         None => None,

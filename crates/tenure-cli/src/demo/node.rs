@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use library_loans::{Book, Desk, Loan, route};
 use tenure::{
-    Aggregates, Dispatcher, Events, LeaseSettings, Leases, OpenOptions, Processes, Relay, RelaySettings,
-    Reply, Stop, Subscription, SubscriptionSettings, local_node, routes,
+    Aggregates, Classifier, Dispatcher, Events, LeaseSettings, Leases, OpenOptions, Processes, Relay,
+    RelaySettings, Reply, Stop, Subscription, SubscriptionSettings, local_node, routes,
 };
 use tokio::io::AsyncReadExt;
 
@@ -22,6 +22,8 @@ pub(crate) async fn node(global: &Global, args: &DemoNodeArgs) -> Result<ExitCod
     let database = tenure::open(store::database_url(global)?, OpenOptions::default()).await?;
     let local = local_node(Some(&args.name))?;
     let leases = Leases::new(database.leases(), local.clone());
+    let kind = Classifier::new(|_| Some("outbox".to_owned()));
+    let relays = Leases::with_classifier(database.leases(), local.clone(), kind);
     let events = Events::new(database.events()).with_outbox();
     // One line for each message that came again and did nothing. A line in one write: it is there also if we are killed.
     let journal = FileOptions::new().create(true).append(true).open(&args.journal)?;
@@ -44,7 +46,7 @@ pub(crate) async fn node(global: &Global, args: &DemoNodeArgs) -> Result<ExitCod
     let loans = Processes::<Loan>::new(events.clone())?.observed_by(observer);
     let sink = Dispatcher::new().with(&books).with(&desks).with(&loans);
     let relay = Relay::new(database.outbox(), Arc::new(sink), local.name.clone(), RelaySettings::default())?
-        .exclusive(leases.lease(RELAY, LeaseSettings::default())?);
+        .exclusive(relays.lease(RELAY, LeaseSettings::default())?);
     let route = routes("loans", &loans, route);
     let subscription =
         Subscription::new("loans", events, database.checkpoints(), route, SubscriptionSettings::default())

@@ -19,6 +19,8 @@ const LEAVING: Duration = Duration::from_secs(15);
 pub(super) struct Nodes {
     url: String,
     journal: PathBuf,
+    /// Where telemetry goes, if anywhere.
+    collector: Option<String>,
     nodes: Vec<Node>,
     /// The leases whose holders are killed, in turn.
     offices: [LeaseName; 2],
@@ -43,10 +45,16 @@ pub(super) struct Shown<'a> {
 }
 
 impl Nodes {
-    pub(super) fn start(count: u32, url: &str, journal: &Path) -> Result<Self, Failure> {
+    pub(super) fn start(
+        count: u32,
+        url: &str,
+        journal: &Path,
+        collector: Option<&str>,
+    ) -> Result<Self, Failure> {
         let mut nodes = Self {
             url: url.to_owned(),
             journal: journal.to_owned(),
+            collector: collector.map(str::to_owned),
             nodes: Vec::new(),
             offices: [LeaseName::new(RELAY)?, LeaseName::new(ROUTES)?],
             open: None,
@@ -70,6 +78,10 @@ impl Nodes {
         // Killed nodes leave the others with warnings that are no news here.
         if std::env::var_os("TENURE_LOG").is_none() {
             command.env("TENURE_LOG", "off");
+        }
+        // By the environment and not in the list of processes: a URL may hold a key.
+        if let Some(collector) = &self.collector {
+            command.env("TENURE_OTLP", collector);
         }
         // Signals of the terminal are for us: we end the nodes, in their turn.
         command.process_group(0);

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use tenure::core::contract::OutboxAdmin;
-use tenure::core::outbox::{Filter, State};
+use tenure::core::outbox::{DeadWalk, Filter, RowId, State};
 use tenure::core::show::{ChangedShape, DryRunShape};
 
 use super::ID_CHARS;
@@ -14,6 +14,8 @@ use crate::user;
 
 /// How many messages one transaction changes: an outage's worth of dead letters must not hold locks for long.
 const AT_ONCE: u32 = 500;
+/// How many dead messages one call looks at.
+const STEPS: u32 = 20_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
@@ -32,6 +34,7 @@ impl Change {
 
 /// What is wrong with the command line is told before a database is opened.
 pub(super) fn check(args: &ChangeArgs) -> Result<(), Failure> {
+    args.filter.to_filter()?;
     match args.state {
         None | Some(State::Dead) => Ok(()),
         Some(_) => Err(Failure::Usage("only dead messages can be retried or discarded".into())),
@@ -44,48 +47,87 @@ pub(super) async fn change(
     args: &ChangeArgs,
     as_json: bool,
 ) -> Result<ExitCode, Failure> {
-    let filter = Filter { state: Some(State::Dead), ..args.filter.to_filter() };
+    let filter = Filter { state: Some(State::Dead), ..args.filter.to_filter()? };
     if args.dry_run {
-        let found = admin.count_dead(&filter, args.limit).await?;
-        // No more than the limit would be changed, however many there are; a count may also end sooner.
-        let at_least = found.or_more && found.number < args.limit.into();
-        let count = if at_least { found.to_string() } else { found.number.to_string() };
-        match as_json {
-            true => {
-                output::json(&DryRunShape { dry_run: true, or_more: at_least, would_change: found.number })?
-            }
-            false => output::line(format_args!("{count} would be {}", change.done())),
-        }
-        return Ok(ExitCode::SUCCESS);
+        return dry_run(admin, change, filter, args, as_json).await;
     }
     let by = args.by.clone().unwrap_or_else(user::name);
     let mut changed: Vec<String> = Vec::new();
-    loop {
-        let left = args.limit.saturating_sub(u32::try_from(changed.len()).unwrap_or(u32::MAX));
-        let at_once = left.min(AT_ONCE);
-        if at_once == 0 {
-            break;
+    let mut walk = begin(filter.clone(), args);
+    // Once through all that is dead: what dies again meanwhile is not met twice.
+    let next = loop {
+        walk.limit = left(args.limit, changed.len() as u64).min(AT_ONCE);
+        if walk.limit == 0 {
+            break walk.after;
         }
-        let some = match change {
-            Change::Retry => admin.retry(&filter, &by, at_once).await?,
-            Change::Discard => admin.discard(&filter, &by, at_once).await?,
+        let acted = match change {
+            Change::Retry => admin.retry(&walk, &by).await?,
+            Change::Discard => admin.discard(&walk, &by).await?,
         };
-        let more = some.len() == at_once as usize;
-        changed.extend(some);
-        if !more {
-            break;
+        changed.extend(acted.ids);
+        walk.after = acted.more_after;
+        if walk.after.is_none() {
+            break None;
         }
-    }
+    };
     if changed.is_empty()
         && let Some(id) = &filter.id
     {
         return Err(Failure::Failed(why_not(admin, id).await?));
     }
+    let (next, or_more) = (next.map(|row| row.0), next.is_some());
     match as_json {
-        true => output::json(&ChangedShape { by, changed: changed.len(), ids: changed })?,
+        true => output::json(&ChangedShape { by, changed: changed.len(), ids: changed, next, or_more })?,
         false => output::line(format_args!("{} {}", changed.len(), change.done())),
     }
+    if let Some(next) = next {
+        output::note(format_args!(
+            "there may be more than --limit {}: go on with the same and --after {next}",
+            args.limit
+        ));
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Goes the same way and changes nothing.
+async fn dry_run(
+    admin: &dyn OutboxAdmin,
+    change: Change,
+    filter: Filter,
+    args: &ChangeArgs,
+    as_json: bool,
+) -> Result<ExitCode, Failure> {
+    let (mut found, limit) = (0, args.limit);
+    let mut walk = begin(filter, args);
+    loop {
+        walk.limit = left(limit, found);
+        let counted = admin.count_dead(&walk).await?;
+        found += counted.number;
+        walk.after = counted.more_after;
+        // No more than the limit would be changed, however many there are.
+        if walk.after.is_none() || found >= u64::from(limit) {
+            break;
+        }
+    }
+    let or_more = walk.after.is_some();
+    match as_json {
+        true => output::json(&DryRunShape { dry_run: true, or_more, would_change: found })?,
+        false => output::line(format_args!("{found} would be {}", change.done())),
+    }
+    if or_more {
+        output::note(format_args!("there are more than --limit {limit}"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// From where they are gone through.
+fn begin(filter: Filter, args: &ChangeArgs) -> DeadWalk {
+    DeadWalk { steps: STEPS, after: args.after.map(RowId), ..DeadWalk::of(filter, 0) }
+}
+
+/// How many more may be changed.
+fn left(limit: u32, done: u64) -> u32 {
+    limit.saturating_sub(u32::try_from(done).unwrap_or(u32::MAX))
 }
 
 /// Why the one message that was named did not change.

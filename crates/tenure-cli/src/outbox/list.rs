@@ -3,13 +3,26 @@
 use std::process::ExitCode;
 
 use tenure::core::contract::OutboxAdmin;
-use tenure::core::outbox::{Filter, RowId, Selection, Summary};
+use tenure::core::outbox::{Filter, RowId, Selection, State, Summary};
 use tenure::core::show::MessageShape;
 
+use crate::args::FilterArgs;
 use crate::output::{self, Failure, Table};
 
 /// How much of a reason fits into a table.
 const REASON_CHARS: usize = 60;
+
+/// What is wrong with the command line is told before a database is opened.
+pub(super) fn check(filter: &FilterArgs, state: Option<State>) -> Result<(), Failure> {
+    let filter = filter.to_filter()?;
+    match (filter.cause, state) {
+        (Some(_), Some(state)) if state != State::Dead => Err(Failure::Usage(format!(
+            "--cause is of dead messages, and --state {} is not: leave out one of them",
+            state.as_str()
+        ))),
+        _ => Ok(()),
+    }
+}
 
 pub(super) async fn list(
     admin: &dyn OutboxAdmin,
@@ -72,10 +85,9 @@ async fn found(
     }
 }
 
-/// What came from a row, fit for a terminal: no control characters, not too long.
+/// What came from a row, fit for a terminal: nothing in it acts, and it is not too long.
 pub(super) fn plain(text: &str, chars: usize) -> String {
-    let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    let mut plain: String = text.chars().take(chars).map(clean).collect();
+    let mut plain = output::seen(&text.chars().take(chars).collect::<String>());
     if text.chars().nth(chars).is_some() {
         plain.push('…');
     }

@@ -5,9 +5,11 @@ mod list;
 mod show;
 
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 use tenure::core::outbox::{Filter, Stats};
 use tenure::core::show::StatsShape;
+use tenure::core::time::StoreTime;
 
 use self::change::Change;
 use crate::args::{FilterArgs, Global, OutboxCommand};
@@ -17,15 +19,19 @@ use crate::store;
 pub(crate) async fn outbox(global: &Global, command: &OutboxCommand) -> Result<ExitCode, Failure> {
     let url = store::database_url(global)?;
     store::refuse_memory(url)?;
-    if let OutboxCommand::Retry(args) | OutboxCommand::Discard(args) = command {
-        change::check(args)?;
+    match command {
+        OutboxCommand::Retry(args) | OutboxCommand::Discard(args) => change::check(args)?,
+        OutboxCommand::List { filter, state, .. } => list::check(filter, *state)?,
+        OutboxCommand::Show { .. } | OutboxCommand::Stats => {}
     }
-    let database = store::open_existing(global, url).await?;
+    let database = match command {
+        OutboxCommand::Retry(_) | OutboxCommand::Discard(_) => store::open_existing(global, url).await?,
+        _ => store::open_to_look(global, url).await?,
+    };
     let admin = database.outbox_admin();
     match command {
         OutboxCommand::List { filter, state, limit, before } => {
-            let mut filter = filter.to_filter();
-            filter.state = *state;
+            let filter = Filter { state: *state, ..filter.to_filter()? };
             list::list(&*admin, filter, *limit, *before, global.json).await
         }
         OutboxCommand::Show { message, flag_id, full } => {
@@ -41,16 +47,31 @@ pub(crate) async fn outbox(global: &Global, command: &OutboxCommand) -> Result<E
 }
 
 impl FilterArgs {
-    fn to_filter(&self) -> Filter {
-        Filter {
+    /// The filter. Spans back from now are counted by this machine's clock, once.
+    fn to_filter(&self) -> Result<Filter, Failure> {
+        let now = now();
+        let filter = Filter {
             state: None,
             topic: self.topic.clone(),
             source: self.source.clone(),
             kind: self.kind.clone(),
             id: self.id.clone(),
-            ..Filter::default()
+            from: self.from.map(|at| at.on(now)),
+            until: self.until.map(|at| at.on(now)),
+            cause: self.cause,
+        };
+        match (filter.from, filter.until) {
+            (Some(from), Some(until)) if from >= until => Err(Failure::Usage(format!(
+                "--from {from} is not before --until {until}: no message fits; --from is the earlier one"
+            ))),
+            _ => Ok(filter),
         }
     }
+}
+
+fn now() -> StoreTime {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    StoreTime::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }
 
 /// How much of an id is said again in an error.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use tenure::core::{cluster, event, id, lease, naming, observe, outbox, subscription};
+use tenure_dashboard::Most;
 
 pub(super) fn page() -> String {
     let bytes = |number: usize| match number {
@@ -43,7 +44,11 @@ pub(super) fn page() -> String {
     let operators = [
         ("messages of one list", count(outbox::LIST_MAX)),
         ("rows that one search looks at before it says from where to go on", count(outbox::LOOK_MAX)),
-        ("dead messages that one count looks at", count(outbox::DEAD_LOOK_MAX)),
+        (
+            "dead messages that one count, retry or discard looks at before it says from where to go on",
+            count(outbox::DEAD_LOOK_MAX),
+        ),
+        ("dead messages that one call changes", count(outbox::ACT_MAX)),
         ("messages that the bounded numbers of an outbox count", count(outbox::PULSE_MAX)),
         ("causes of dead messages in one list", count(outbox::GRAVES_MAX)),
         ("events put aside that are counted for a subscription", count(subscription::PARKED_COUNT_MAX)),
@@ -54,6 +59,17 @@ pub(super) fn page() -> String {
         ("loops that one process reports", observe::RUNNERS_MAX.to_string()),
         ("names that one label of a metric tells apart", observe::NAMES_MAX.to_string()),
     ];
+    let dashboard: Vec<(&str, String)> = tenure_dashboard::bounds()
+        .map(|(what, most)| {
+            let most = match most {
+                Most::Bytes(number) => bytes(number),
+                Most::Lasts(span) => format!("{} s", span.as_secs_f64()),
+                Most::Count(number) => number.to_string(),
+                _ => String::new(),
+            };
+            (what, most)
+        })
+        .collect();
     let mut page = String::from(
         "# Limits\n\nEverything that comes from outside has a bound. These are fixed; those that can be set are on the page of \
          [options](options.md).\n",
@@ -63,6 +79,7 @@ pub(super) fn page() -> String {
         ("Messages", &messages),
         ("Events", &events),
         ("What an operator's tools read", &operators),
+        ("The dashboard", &dashboard),
     ] {
         let _ = write!(page, "\n## {title}\n\n| | at most |\n|---|---|\n");
         for (what, bound) in rows {

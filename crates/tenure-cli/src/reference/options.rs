@@ -97,14 +97,14 @@ fn known() -> Result<Vec<Known>, Failure> {
             name: "SqliteOptions",
             key: "sqlite",
             place: "crates/tenure-sqlite/src",
-            fields: fields!(sqlite; path, naming, busy_timeout, create, browse_timeout),
+            fields: fields!(sqlite; path, naming, busy_timeout, create, browse_timeout, looking),
         },
         Known {
             name: "PostgresOptions",
             key: "postgres",
             place: "crates/tenure-postgres/src",
             fields: fields!(postgres; naming, max_connections, max_outbox_connections, max_watches, connect_timeout,
-                lock_timeout, statement_timeout, sessions, tls, root_certificate, application_name),
+                lock_timeout, statement_timeout, sessions, tls, root_certificate, application_name, looking),
         },
         Known {
             name: "MySqlOptions",

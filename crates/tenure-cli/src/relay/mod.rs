@@ -13,14 +13,15 @@ use serde_json::json;
 use tenure::core::contract::{LeaseStore, Sink};
 use tenure::sink::{self, HttpOptions, KafkaSinkOptions, NatsOptions, SinkError, SinkOptions};
 use tenure::{
-    Database, FencedLeases, HealthThresholds, LeaseSettings, Node, OutboxParts, RelayError, RelayStatus,
-    Role, Stop, local_node,
+    Database, FencedLeases, HealthMonitor, HealthThresholds, LeaseSettings, Node, OutboxParts, RelayError,
+    RelayStatus, Role, Stop, local_node,
 };
 use tokio::task::JoinHandle;
 
 use self::work::{Plan, Status, Work};
 use crate::args::{Coordination, Global, RelayArgs};
 use crate::dashboard::Front;
+use crate::otlp;
 use crate::output::{self, Failure};
 use crate::signals::Signals;
 use crate::store;
@@ -58,12 +59,21 @@ pub(crate) async fn relay(global: &Global, args: &RelayArgs) -> Result<ExitCode,
     }
     let mut signals = Signals::catch()?;
     let beside = match &args.listen {
-        None => None,
+        None => {
+            // These may also come from an environment that other processes share, and are no error there.
+            if args.access.tokens.is_some() || args.access.key_file.is_some() || !args.access.hosts.is_empty()
+            {
+                output::note(
+                    "--tokens, --host and --key-file are for --listen, which is not given: nothing is served",
+                );
+            }
+            None
+        }
         Some(listen) => {
             let front = Front::bind(listen, &args.access).await?;
             // Messages have standard output for themselves.
             front.announce(global.json && !args.to.starts_with("stdout:"));
-            Some(Beside::start(front, global, url, &node, thresholds))
+            Some(Beside::start(front, global, url, &node, thresholds.clone()))
         }
     };
     let database = tokio::select! {
@@ -93,8 +103,15 @@ pub(crate) async fn relay(global: &Global, args: &RelayArgs) -> Result<ExitCode,
         tokio::spawn(async move { tenure::runners().report_to(store, node, &stop).await })
     });
     let stop = Stop::new();
+    if otlp::is_on() && args.listen.is_none() {
+        // Beside a dashboard its monitor does it.
+        let monitor = HealthMonitor::new(database.for_operators(), thresholds)?;
+        let stop = stop.clone();
+        tokio::spawn(async move { monitor.run(&stop).await });
+    }
     let named = args.name.is_some();
-    let plan = Plan { node, named, sink, settings, retention, lease, leases, lease_settings };
+    let keep_history = args.keep_history;
+    let plan = Plan { node, named, sink, settings, retention, keep_history, lease, leases, lease_settings };
     let Work { status, task: work } = match args.coordination {
         Coordination::Partitioned(count) => work::parts(&database, plan, count, &stop)?,
         coordination => work::whole(&database, plan, coordination == Coordination::Exclusive, &stop)?,

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tenure::core::contract::{LeaseStore, Sink};
 use tenure::{
-    Cluster, ClusterSettings, Database, LeaseName, LeaseSettings, Leases, Node, NodeName, OutboxParts, Relay,
-    RelaySettings, RelayStatus, Retention, Stop, Sweeper,
+    Classifier, Cluster, ClusterSettings, Database, LeaseName, LeaseSettings, Leases, Node, NodeName,
+    OutboxParts, Relay, RelaySettings, RelayStatus, Retention, Stop, Sweeper,
 };
 use tokio::task::JoinHandle;
 
@@ -29,6 +29,7 @@ pub(super) struct Plan {
     pub(super) sink: Arc<dyn Sink>,
     pub(super) settings: RelaySettings,
     pub(super) retention: Retention,
+    pub(super) keep_history: Duration,
     /// The lease of one that relays the whole.
     pub(super) lease: LeaseName,
     /// Who grants it, or the right to lead the cluster, where that is not the database.
@@ -46,9 +47,13 @@ pub(super) struct Work {
 pub(super) fn whole(database: &Database, plan: Plan, exclusive: bool, stop: &Stop) -> Result<Work, Failure> {
     let mut relay = Relay::new(database.outbox(), plan.sink, plan.node.name.clone(), plan.settings)
         .and_then(|relay| relay.with_retention(plan.retention))?
+        .keeping_history(database.admin(), plan.keep_history)
         .not_beside_parts(database.cluster());
     if exclusive {
-        let leases = Leases::new(plan.leases.unwrap_or_else(|| database.leases()), plan.node);
+        // Whatever the lease is called: who looks at it sees that it is a relay's.
+        let kind = Classifier::new(|_| Some("outbox".to_owned()));
+        let store = plan.leases.unwrap_or_else(|| database.leases());
+        let leases = Leases::with_classifier(store, plan.node, kind);
         relay = relay.exclusive(leases.lease(plan.lease.as_str(), plan.lease_settings)?);
     }
     let (told, stop) = (relay.clone(), stop.clone());
@@ -58,7 +63,7 @@ pub(super) fn whole(database: &Database, plan: Plan, exclusive: bool, stop: &Sto
 
 /// Joins the cluster and relays the parts that are assigned to this node.
 pub(super) fn parts(database: &Database, plan: Plan, count: u32, stop: &Stop) -> Result<Work, Failure> {
-    let Plan { node, named, sink, settings, retention, lease, leases, lease_settings } = plan;
+    let Plan { node, named, sink, settings, retention, keep_history, lease, leases, lease_settings } = plan;
     let cluster = ClusterSettings {
         heartbeat: lease_settings.ttl / 4,
         node_ttl: lease_settings.ttl,
@@ -67,7 +72,8 @@ pub(super) fn parts(database: &Database, plan: Plan, count: u32, stop: &Stop) ->
         ..ClusterSettings::default()
     };
     cluster.validate()?;
-    let sweeper = Sweeper::new(database.outbox(), retention, &settings)?;
+    let sweeper = Sweeper::new(database.outbox(), retention, &settings)?
+        .keeping_history(database.admin(), keep_history);
     let parts = OutboxParts::new(database.outbox(), sink.clone(), node.name.clone(), settings)?.not_beside(
         database.leases(),
         database.cluster(),

@@ -11,23 +11,27 @@ tests_on!(sqlite:
     what_is_measured_is_the_database_that_was_named_and_no_other,
     events_are_measured_against_the_same_rows_by_hand,
     a_cluster_is_one_object_with_its_figures,
+    every_page_is_measured_and_answers,
 );
 tests_on!(postgres:
     failover_is_one_object_with_its_figures,
     events_are_measured_against_the_same_rows_by_hand,
     a_cluster_is_one_object_with_its_figures,
+    every_page_is_measured_and_answers,
     a_measurement_that_is_ended_leaves_nothing_behind,
 );
 tests_on!(mariadb:
     failover_is_one_object_with_its_figures,
     events_are_measured_against_the_same_rows_by_hand,
     a_cluster_is_one_object_with_its_figures,
+    every_page_is_measured_and_answers,
     a_measurement_that_is_ended_leaves_nothing_behind,
 );
 tests_on!(mysql:
     failover_is_one_object_with_its_figures,
     events_are_measured_against_the_same_rows_by_hand,
     a_cluster_is_one_object_with_its_figures,
+    every_page_is_measured_and_answers,
     a_measurement_that_is_ended_leaves_nothing_behind,
 );
 
@@ -48,6 +52,20 @@ fn events_are_measured_against_the_same_rows_by_hand(store: &Store) {
         store.tenure(&["bench", "subscribe", "--rate", "100", "--seconds", "1", "--json"]).ok().json();
     positive(&report, &["p99_ms", "max_ms"]);
     assert_eq!(report["events"], 100);
+}
+
+fn every_page_is_measured_and_answers(store: &Store) {
+    let args = ["bench", "dashboard", "--rows", "2000", "--sources", "300", "--rounds", "1", "--json"];
+    let report = store.tenure(&args).ok().json();
+    assert_eq!((&report["bench"], &report["wrong"]), (&"dashboard".into(), &0.into()), "{report}");
+    assert_eq!(report["settings"]["filled"]["rows"], 2000);
+    let answers = report["answers"].as_array().unwrap();
+    assert_eq!(report["below"].as_u64().unwrap() + report["above"].as_u64().unwrap(), answers.len() as u64);
+    for answer in answers {
+        assert!(answer["first_ms"].as_f64() > Some(0.0) && answer["min_ms"].is_f64(), "{answer}");
+    }
+    let asked = |path: &str| answers.iter().filter(|answer| answer["path"] == path).count();
+    assert!(asked("/outbox") > 10 && asked("/") == 1 && asked("/api/v1/stories") > 1, "{report}");
 }
 
 fn failover_is_one_object_with_its_figures(store: &Store) {

@@ -21,10 +21,12 @@ tests_on!(sqlite:
     a_dashboard_waits_for_a_database_that_is_away,
     what_cannot_be_served_is_refused_with_a_sentence,
     what_operators_did_is_listed,
+    a_job_is_seen_from_another_dashboard_and_stopped_where_it_runs,
 );
 tests_on!(postgres:
     b9_a_relay_that_listens_tells_probes_and_prometheus_how_it_is,
     b9_a_database_that_goes_away_makes_it_unready_and_not_dead,
+    a_job_is_seen_from_another_dashboard_and_stopped_where_it_runs,
 );
 tests_on!(mariadb: b9_a_relay_that_listens_tells_probes_and_prometheus_how_it_is);
 
@@ -69,7 +71,7 @@ impl Served {
 
     /// Waits until the database is open.
     fn opened(self) -> Self {
-        wait_until("the database", || !self.get("/_tenure", &[]).1.contains("The database is away"));
+        wait_until("the database", || !self.get("/_tenure", &[]).1.contains("The dashboard waits for it"));
         self
     }
 
@@ -100,6 +102,22 @@ fn ask(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> (u16, Strin
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
     let answer = String::from_utf8_lossy(&answer).into_owned();
+    let status = answer.split(' ').nth(1).and_then(|code| code.parse().ok());
+    (status.unwrap_or_else(|| panic!("no answer: {answer:?}")), answer)
+}
+
+/// A change by JSON, likewise.
+fn post(address: SocketAddr, path: &str, headers: &[(&str, &str)], json: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).expect("a connection");
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let length = json.len();
+    let head = format!(
+        "POST {path} HTTP/1.1\r\n{headers}content-type: application/json\r\ncontent-length: {length}"
+    );
+    stream.write_all(format!("{head}\r\nconnection: close\r\n\r\n{json}").as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
     let status = answer.split(' ').nth(1).and_then(|code| code.parse().ok());
     (status.unwrap_or_else(|| panic!("no answer: {answer:?}")), answer)
 }
@@ -233,7 +251,11 @@ fn a_dashboard_waits_for_a_database_that_is_away(store: &Store) {
     let mut served = Served::start(store, store.url(), &["dashboard"], nothing);
     let (status, page) = served.get("/_tenure", &[]);
     assert_eq!(status, 503);
-    assert!(page.contains("The database is away") && !page.contains(store.url()), "{page}");
+    assert!(page.contains("The dashboard waits for it") && !page.contains(store.url()), "{page}");
+    let (status, told) = served.get("/_tenure/api/v1/status", &[]);
+    assert!(status == 503 && told.contains("\"what\":\"away\""), "{status} {told}");
+    let (status, metrics) = served.get("/metrics", &[]);
+    assert!(status == 200 && metrics.contains("# TYPE tenure_"), "{status} {metrics}");
     assert_eq!(served.get("/health/live", &[]).0, 200);
     assert_eq!(served.get("/health/ready", &[]).0, 503);
     store.tenure(&["migrate"]).ok();
@@ -255,6 +277,9 @@ fn what_cannot_be_served_is_refused_with_a_sentence(store: &Store) {
             "can be reached from other machines",
         ),
         (vec!["dashboard", "--db", db, "--listen", "nonsense"], 2, "--listen nonsense"),
+        (vec!["dashboard", "--db", db, "--dead-degraded", "0"], 2, "1 or more"),
+        (vec!["dashboard", "token", "--name", "ada", "--allow", "view", "--for", "0s"], 2, "lets nobody in"),
+        (vec!["dashboard", "token", "--name", "a;b", "--allow", "view"], 2, "semicolons"),
         (vec!["dashboard", "--db", db, "--listen", &taken], 1, "cannot listen on"),
         (vec!["dashboard", "--db", "nonsense://x"], 2, "unknown scheme"),
         (vec!["dashboard", "--db", db, "--host", "a b"], 2, "is no host"),
@@ -274,6 +299,58 @@ fn what_cannot_be_served_is_refused_with_a_sentence(store: &Store) {
     assert_eq!(short.code, 2, "{short:?}");
     assert!(!short.stderr.contains("hunter2"), "{short:?}");
     drop(holder);
+}
+
+fn a_job_is_seen_from_another_dashboard_and_stopped_where_it_runs(store: &Store) {
+    store.tenure(&["migrate"]).ok();
+    let rows: Vec<String> = (0..50).map(|number| format!("('t', 'k', '{number}')")).collect();
+    let outbox = store.table("outbox");
+    store.execute(&format!("insert into {outbox} (topic, type, payload) values {}", rows.join(", ")));
+    let sink = ["relay", "--to", "http://127.0.0.1:9/", "--max-attempts", "1", "--name", "r"];
+    let mut relay = Served::start(store, store.url(), &sink, nothing);
+    let stats = || store.tenure(&["outbox", "stats", "--json"]).ok().json();
+    wait_until("all are dead", || stats()["dead"] == 50);
+    assert_eq!(relay.stop(), 0);
+    let token = "a token of the test's own, in clear";
+    let start = || {
+        Served::start(store, store.url(), &["dashboard"], |command| {
+            command.env("TENURE_DASHBOARD_TOKEN", token);
+        })
+    };
+    let (one, two) = (start(), start());
+    let bearer = format!("Bearer {token}");
+    let look = |served: &Served, path: &str| served.get(path, &[("authorization", &bearer)]);
+    for served in [&one, &two] {
+        wait_until("the database", || look(served, "/_tenure").0 == 200);
+    }
+    let tell = |served: &Served, path: &str, json: &str| {
+        let host = served.address.to_string();
+        post(served.address, path, &[("host", &host), ("authorization", &bearer)], json)
+    };
+    let (status, answer) =
+        tell(&one, "/_tenure/api/v1/outbox/retry", r#"{"filter":{"topic":"t"},"limit":50,"rate":1}"#);
+    assert_eq!(status, 202, "{answer}");
+    let job: Value = serde_json::from_str(body(&answer)).unwrap();
+    let id = job["id"].as_str().unwrap();
+    let page = wait_for("the job, on the other's page", || {
+        let (_, page) = look(&two, "/_tenure/jobs");
+        (page.contains("On other nodes") && page.contains(id)).then_some(page)
+    });
+    let pid = format!("process {}", one.child.id());
+    assert!(page.contains(&pid) && page.contains("A job is stopped where it runs"), "{page}");
+    for path in ["/_tenure/outbox", "/_tenure/cluster", &format!("/_tenure/job?id={id}")] {
+        let (status, page) = look(&two, path);
+        assert!(status == 200 && page.contains(id), "{path}: {page}");
+    }
+    let stop = format!(r#"{{"id":"{id}"}}"#);
+    let (status, answer) = tell(&two, "/_tenure/api/v1/jobs/stop", &stop);
+    assert!(status == 409 && answer.contains(&pid), "{answer}");
+    let (status, answer) = tell(&one, "/_tenure/api/v1/jobs/stop", &stop);
+    assert_eq!(status, 200, "{answer}");
+    wait_until("the job to be gone from the other's page", || {
+        !look(&two, "/_tenure/jobs").1.contains("On other nodes")
+    });
+    assert!(stats()["dead"].as_u64().unwrap() > 0, "it was stopped before its end");
 }
 
 fn what_operators_did_is_listed(store: &Store) {

@@ -44,6 +44,7 @@ fn the_help_of_every_command_shows_an_example() {
         "bench enqueue",
         "bench latency",
         "bench parked",
+        "bench dashboard",
         "bench append",
         "bench subscribe",
         "bench load",

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use tenure::core::subscription::SubscriptionName;
+use tenure::core::subscription::{Rewind, SubscriptionName};
 use tenure::event::Position;
 use tenure::{DaemonName, DaemonSpec, OpenOptions};
 
@@ -46,7 +46,9 @@ fn the_json_of_commands_stays_as_it_is(store: &Store) {
         told.push_str(&format!("$ tenure {} [{}]\n{}\n", args.join(" "), said.code, masked(&said.stdout)));
     };
     tell(&["migrate"]);
-    for empty in [["outbox", "list"], ["lease", "list"], ["lease", "history"], ["daemon", "list"]] {
+    for empty in
+        [["outbox", "list"], ["lease", "list"], ["lease", "history"], ["daemon", "list"], ["audit", "list"]]
+    {
         tell(&empty);
     }
     tell(&["status"]);
@@ -100,6 +102,10 @@ fn outbox(store: &Store, tell: &mut dyn FnMut(&[&str])) {
     tell(&["outbox", "discard", "--topic", "worse", "--by", "ada"]);
     tell(&["outbox", "discard", "--id", &fine, "--by", "ada"]);
     tell(&["outbox", "list"]);
+    tell(&["outbox", "list", "--from", "-1h", "--until", "2999-01-01T00:00:00Z", "--limit", "1"]);
+    tell(&["outbox", "list", "--until", "-1h"]);
+    tell(&["audit", "list"]);
+    tell(&["audit", "list", "--action", "outbox discard", "--limit", "1"]);
 }
 
 fn leases(store: &Store, tell: &mut dyn FnMut(&[&str])) {
@@ -130,7 +136,7 @@ fn cluster(store: &Store, tell: &mut dyn FnMut(&[&str])) {
     block_on(async {
         let database = tenure::open(store.url(), OpenOptions::default()).await.unwrap();
         let name = SubscriptionName::new("mails").unwrap();
-        database.checkpoints().rewind(&name, Position(0), "ada").await.unwrap();
+        assert_eq!(database.checkpoints().rewind(&name, Position(0), "ada").await.unwrap(), Rewind::Moved);
     });
     tell(&["daemon", "list"]);
     tell(&["daemon", "list", "--after", "bench/1", "--limit", "1"]);

@@ -2,13 +2,14 @@
 
 use crate::harness::{Run, Store, run, tenure, tests_on};
 
-tests_on!(sqlite: migrating_twice_is_fine, many_migrations_at_once_all_succeed, printed_statements_make_the_schema, without_migration_a_missing_schema_is_an_error, many_first_runs_at_once_all_get_their_turn);
-tests_on!(postgres: migrating_twice_is_fine, many_migrations_at_once_all_succeed, printed_statements_make_the_schema, without_migration_a_missing_schema_is_an_error, many_first_runs_at_once_all_get_their_turn);
+tests_on!(sqlite: migrating_twice_is_fine, many_migrations_at_once_all_succeed, printed_statements_make_the_schema, what_is_missing_is_printed_alone, without_migration_a_missing_schema_is_an_error, many_first_runs_at_once_all_get_their_turn);
+tests_on!(postgres: migrating_twice_is_fine, many_migrations_at_once_all_succeed, printed_statements_make_the_schema, what_is_missing_is_printed_alone, without_migration_a_missing_schema_is_an_error, many_first_runs_at_once_all_get_their_turn);
 tests_on!(pgbouncer: migrating_twice_is_fine, many_migrations_at_once_all_succeed);
 tests_on!(mariadb:
     migrating_twice_is_fine,
     many_migrations_at_once_all_succeed,
     printed_statements_make_the_schema,
+    what_is_missing_is_printed_alone,
     without_migration_a_missing_schema_is_an_error,
     many_first_runs_at_once_all_get_their_turn,
 );
@@ -16,6 +17,7 @@ tests_on!(mysql:
     migrating_twice_is_fine,
     many_migrations_at_once_all_succeed,
     printed_statements_make_the_schema,
+    what_is_missing_is_printed_alone,
     without_migration_a_missing_schema_is_an_error,
     many_first_runs_at_once_all_get_their_turn,
 );
@@ -82,6 +84,40 @@ fn printed_statements_make_the_schema(store: &Store) {
     let said = store.tenure(&["migrate"]).ok();
     assert!(said.stdout.ends_with("was there already\n"), "{said:?}");
     assert_eq!(Run::calm(store).with(&["--no-migrate"]).shell("exit 4").exit(), 4);
+}
+
+/// The whole is for an empty database, and says so; run twice it fails and harms nothing. What is missing can be printed alone,
+/// from any version, and is nothing in the end.
+fn what_is_missing_is_printed_alone(store: &Store) {
+    if store.is_sqlite() {
+        std::fs::File::create(store.path("leases.db")).unwrap();
+    }
+    let missing = || store.tenure(&["migrate", "--print", "--missing"]).ok().stdout;
+    let told = || store.tenure(&["migrate", "--print", "--missing", "--json"]).ok().json();
+    let whole = store.tenure(&["migrate", "--print"]).ok().stdout;
+    assert!(whole.contains("Run it once") && whole.contains("--print --missing"), "{whole}");
+    let newest = told()["to"].as_u64().unwrap();
+    assert_eq!(told()["from"], 0);
+    // A database of an earlier version: the whole up to its last migration.
+    let (earlier, _) = whole.split_once(&format!("-- {newest:04}")).expect("the last migration");
+    store.execute(earlier);
+    let upgrade = missing();
+    assert!(upgrade.starts_with(&format!("-- From version {} to {newest}.", newest - 1)), "{upgrade}");
+    assert!(!upgrade.contains(&format!("-- {:04}", newest - 1)), "{upgrade}");
+    store.execute(&upgrade);
+    assert_eq!(missing(), format!("-- Nothing is missing: the schema has version {newest}.\n"));
+    assert_eq!(told(), serde_json::json!({ "from": newest, "to": newest, "statements": "" }));
+    let said = store.tenure(&["migrate"]).ok();
+    assert!(said.stdout.ends_with("was there already\n"), "{said:?}");
+    // Nothing is to be run, any number of times; the whole a second time is an error that changes nothing.
+    store.execute(&missing());
+    let mut runner = Run::calm(store).with(&["--no-migrate"]).shell("exit 4");
+    assert_eq!(runner.exit(), 4);
+    assert!(store.try_execute(&whole).is_err());
+    assert_eq!(missing(), format!("-- Nothing is missing: the schema has version {newest}.\n"));
+    assert_eq!(store.leases()[0]["term"], 1);
+    let alone = store.tenure(&["migrate", "--missing"]);
+    assert_eq!(alone.code, 2, "{alone:?}");
 }
 
 fn without_migration_a_missing_schema_is_an_error(store: &Store) {

@@ -16,6 +16,8 @@ tests_on!(sqlite:
     a_plain_insert_is_enough,
     b13_order_is_kept_through_retries,
     b17_dead_messages_are_found_understood_retried_and_discarded,
+    b17_messages_are_found_and_changed_by_time_and_cause,
+    b17_a_change_that_was_cut_goes_on_behind_its_last_row,
     s45_a_halted_source_waits_for_an_operator,
     s43_one_bad_row_is_parked_and_the_rest_flows,
     s46_the_same_id_sends_once_and_another_content_is_refused,
@@ -37,6 +39,8 @@ tests_on!(postgres:
     a_plain_insert_is_enough,
     b13_order_is_kept_through_retries,
     b17_dead_messages_are_found_understood_retried_and_discarded,
+    b17_messages_are_found_and_changed_by_time_and_cause,
+    b17_a_change_that_was_cut_goes_on_behind_its_last_row,
     s45_a_halted_source_waits_for_an_operator,
     s43_one_bad_row_is_parked_and_the_rest_flows,
     s46_the_same_id_sends_once_and_another_content_is_refused,
@@ -60,6 +64,8 @@ tests_on!(mariadb:
     a_plain_insert_is_enough,
     b13_order_is_kept_through_retries,
     b17_dead_messages_are_found_understood_retried_and_discarded,
+    b17_messages_are_found_and_changed_by_time_and_cause,
+    b17_a_change_that_was_cut_goes_on_behind_its_last_row,
     s45_a_halted_source_waits_for_an_operator,
     s43_one_bad_row_is_parked_and_the_rest_flows,
     s46_the_same_id_sends_once_and_another_content_is_refused,
@@ -77,6 +83,8 @@ tests_on!(mysql:
     a_plain_insert_is_enough,
     b13_order_is_kept_through_retries,
     b17_dead_messages_are_found_understood_retried_and_discarded,
+    b17_messages_are_found_and_changed_by_time_and_cause,
+    b17_a_change_that_was_cut_goes_on_behind_its_last_row,
     s45_a_halted_source_waits_for_an_operator,
     s43_one_bad_row_is_parked_and_the_rest_flows,
     s46_the_same_id_sends_once_and_another_content_is_refused,
@@ -266,6 +274,68 @@ fn b17_dead_messages_are_found_understood_retried_and_discarded(store: &Store) {
     assert_eq!(relay.stop(), 0);
     let numbers = stats(store);
     assert_eq!((numbers["dead"].as_u64(), numbers["discarded"].as_u64()), (Some(0), Some(1)));
+}
+
+/// Options of both kinds of moments, of a cause, and that what is counted is what is changed.
+fn b17_messages_are_found_and_changed_by_time_and_cause(store: &Store) {
+    let bad = send(store, &["--topic", "bad", "1"]);
+    let worse = send(store, &["--topic", "worse", "2"]);
+    let receiver = Receiver::with(|request, _| match request.header("ce-subject") {
+        "bad" => refuse("422 Nonsense"),
+        _ => refuse("400 Never"),
+    });
+    let mut relay = Relay::start(store, "n1", &receiver.url(), &BRISK);
+    wait_until("both are dead", || stats(store)["dead"] == 2);
+    assert_eq!(relay.stop(), 0);
+    let found = |options: &[&str]| -> Vec<String> {
+        list(store, options).iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let both = vec![worse.clone(), bad.clone()];
+    assert_eq!(found(&["--from", "-2h"]), both);
+    assert_eq!(found(&["--from=-2h", "--until", "2999-01-01T00:00:00Z"]), both);
+    assert_eq!(found(&["--from", "2020-01-01T02:00:00.5+02:00", "--state", "dead"]), both);
+    assert_eq!(found(&["--until", "-2h"]), Vec::<String>::new());
+    assert_eq!(found(&["--from", "2999-01-01T00:00:00Z"]), Vec::<String>::new());
+    // What another program or a page tells of a cause.
+    let reason = list(store, &["--topic", "bad"])[0]["last_error"].as_str().unwrap().to_owned();
+    let cause = tenure::core::outbox::CauseId::of(tenure::core::outbox::Kind::Rejected, &reason).to_string();
+    assert_eq!(found(&["--cause", &cause]), std::slice::from_ref(&bad));
+    assert_eq!(found(&["--cause", &cause, "--state", "dead", "--from", "-1h"]), std::slice::from_ref(&bad));
+    assert_eq!(found(&["--cause", "00000000000000ff"]), Vec::<String>::new());
+    let would = |options: &[&str]| {
+        let said = store.tenure(&[&["outbox", "retry", "--dry-run", "--json"], options].concat()).ok().json();
+        said["would_change"].as_u64().unwrap()
+    };
+    assert_eq!(
+        (would(&["--from", "-1h"]), would(&["--until", "-1h"]), would(&["--cause", &cause])),
+        (2, 0, 1)
+    );
+    assert_eq!(would(&["--from", "-1h", "--limit", "1"]), 1);
+    let retried =
+        store.tenure(&["outbox", "retry", "--cause", &cause, "--from", "-1h", "--json"]).ok().json();
+    assert_eq!((&retried["ids"], &retried["or_more"]), (&serde_json::json!([bad]), &false.into()));
+    let discarded = store.tenure(&["outbox", "discard", "--from", "-1h", "--json"]).ok().json();
+    assert_eq!(discarded["ids"], serde_json::json!([worse]));
+}
+
+/// What the limit has cut says how to go on, and that goes on.
+fn b17_a_change_that_was_cut_goes_on_behind_its_last_row(store: &Store) {
+    let ids = ["1", "2", "3"].map(|payload| send(store, &["--topic", "bad", payload]));
+    let receiver = Receiver::with(|_, _| refuse("422 Nonsense"));
+    let mut relay = Relay::start(store, "n1", &receiver.url(), &BRISK);
+    wait_until("all are dead", || stats(store)["dead"] == 3);
+    assert_eq!(relay.stop(), 0);
+    let rows: Vec<_> = list(store, &[]).iter().map(|row| row["row"].to_string()).rev().collect();
+    let first = store.tenure(&["outbox", "retry", "--all", "--limit", "1"]).ok();
+    assert!(first.stderr.contains(&format!("--after {}", rows[0])), "{first:?}");
+    let of = |options: &[&str]| {
+        store.tenure(&[&["outbox", "retry", "--all", "--json"], options].concat()).ok().json()
+    };
+    assert_eq!(of(&["--dry-run", "--after", &rows[1]])["would_change"], 1);
+    let second = of(&["--after", &rows[0], "--limit", "1"]);
+    assert_eq!((&second["ids"], second["next"].to_string()), (&serde_json::json!([ids[1]]), rows[1].clone()));
+    let last = of(&["--after", &rows[1]]);
+    assert_eq!((&last["ids"], &last["next"]), (&serde_json::json!([ids[2]]), &serde_json::Value::Null));
 }
 
 fn s45_a_halted_source_waits_for_an_operator(store: &Store) {
@@ -483,11 +553,24 @@ fn bad_input_is_refused_with_2(store: &Store) {
         &["outbox", "list", "--state", "lost"],
         &["outbox", "show"],
         &["outbox", "retry", "--all", "--state", "pending"],
+        &["outbox", "list", "--from", "yesterday"],
+        &["outbox", "list", "--from", "-2w"],
+        &["outbox", "list", "--until", "2026-02-30T00:00:00Z"],
+        &["outbox", "list", "--from", "-1h", "--until", "-2h"],
+        &["outbox", "list", "--cause", "seven"],
+        &["outbox", "list", "--cause", "00000000000000ff", "--state", "pending"],
+        &["outbox", "retry", "--from", "2h"],
+        &["outbox", "discard", "--from", "-1h", "--until", "-1h"],
     ] {
         let said = store.tenure(args);
         assert_eq!(said.code, 2, "{args:?}: {said:?}");
         assert!(!said.stderr.is_empty(), "{args:?}");
     }
+    let said = store.tenure(&["outbox", "list", "--from", "yesterday"]).stderr;
+    assert!(
+        said.contains("2026-11-15T09:30:00Z") && said.contains("-2h"),
+        "it says how to write one: {said}"
+    );
 }
 
 fn a_reader_that_goes_away_ends_the_relay_and_kills_nothing(store: &Store) {

@@ -144,3 +144,14 @@ fn b14_the_grafana_dashboard_and_the_alerts_name_only_what_there_is() {
         assert!(used.contains(name), "{name} is shown nowhere");
     }
 }
+
+/// Who is paged must have something to do: what waits for its own time is nothing, and a database that is away is.
+#[test]
+fn pages_are_for_what_is_late_and_for_a_database_that_is_away() {
+    let text = file("alerts.yaml");
+    let pages: Vec<&str> = text.split("- alert:").filter(|rule| rule.contains("severity: page")).collect();
+    let by = |metric: &str| pages.iter().filter(|rule| rule.contains(metric)).count();
+    assert_eq!(by("tenure_outbox_pending"), 0, "it counts messages of the year 2100");
+    assert!(by("tenure_outbox_lag_ms") >= 2);
+    assert_eq!(by("tenure_store_away_ms"), 1, "the other numbers are absent then");
+}

@@ -3,6 +3,7 @@
 use tenure_core::cluster::{DaemonName, DaemonSpec, Deadlines, Order, Steering};
 use tenure_core::event::Position;
 use tenure_core::observe::{Actor, AuditId, AuditLine, AuditPage, AuditSelection, Via};
+use tenure_core::subscription::Rewind;
 
 use super::backend::EventBackend;
 use super::scribe::subscription;
@@ -37,7 +38,8 @@ pub async fn every_change_of_an_operator_is_in_the_audit_newest_first(backend: &
     let from = desk.now().await;
     desk.retries(&only(&retried), &by, 5).await;
     desk.discards(&only(&discarded), &by, 5).await;
-    stores.checkpoints.rewind(&subscription("sub"), Position(3), &by).await.expect("a rewind");
+    let rewound = stores.checkpoints.rewind(&subscription("sub"), Position(0), &by).await.expect("a rewind");
+    assert_eq!(rewound, Rewind::Moved);
     let order = Order::Steer { daemon, steering: Steering::Pause, by: by.clone(), deadlines };
     stores.cluster.apply(&order).await.expect("an answer");
     let _ = stores.leases.revoke(&lease, &by, true).await.expect("a release");

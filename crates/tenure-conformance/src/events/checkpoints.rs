@@ -2,10 +2,10 @@
 
 use tenure_core::event::{Position, Version};
 use tenure_core::lease::{Fence, Term};
-use tenure_core::subscription::{Advance, Aside, Checkpoint, Step};
+use tenure_core::subscription::{Advance, Aside, Checkpoint, Rewind, Step};
 
 use super::backend::EventBackend;
-use super::scribe::{Scribe, at_once, step, stream, subscription};
+use super::scribe::{Scribe, at_once, step, stream, subscription, to};
 use crate::backend::Need;
 use crate::lease::player::{LONG, Player, fresh, outlive};
 use crate::outbox::desk::Desk;
@@ -169,7 +169,7 @@ pub async fn a_rewind_forgets_what_was_put_aside_after_it(backend: &dyn EventBac
     for name in ["n", "other"] {
         assert_eq!(ann.steps(&parking(name, 0, 9, all.to_vec())).await, Advance::Advanced);
     }
-    ann.checkpoints.rewind(&subscription("n"), Position(4), "eve").await.expect("rewound");
+    ann.rewinds("n", 4).await;
     assert_eq!((ann.checkpoint("n").await, parked(&ann, "n", 9).await), (Position(4), all[..2].to_vec()));
     assert_eq!((ann.checkpoint("other").await, parked(&ann, "other", 9).await), (Position(9), all.to_vec()));
     let told = ann.steps(&knowing(1, step("n", 9, 10))).await;
@@ -177,15 +177,50 @@ pub async fn a_rewind_forgets_what_was_put_aside_after_it(backend: &dyn EventBac
     let again = knowing(1, parking("n", 4, 9, vec![aside(6, "still no")]));
     assert_eq!(ann.steps(&again).await, Advance::Advanced);
     assert_eq!(parked(&ann, "n", 9).await[2].reason, "still no");
-    ann.checkpoints.rewind(&subscription("n"), Position::START, "eve").await.expect("rewound");
+    ann.rewinds("n", 0).await;
     assert_eq!((ann.checkpoint("n").await, parked(&ann, "n", 9).await), (Position::START, Vec::new()));
     assert_eq!(ann.steps(&knowing(2, step("n", 0, 1))).await, Advance::Advanced);
     // Forward too, and for one that has never moved.
+    let end = ann.appends(&to("s", 1..=3)).await.position.expect("a position");
     for (name, rewinds) in [("n", 3), ("new", 1)] {
-        ann.checkpoints.rewind(&subscription(name), Position(100), "eve").await.expect("moved");
-        assert_eq!(ann.checkpoint(name).await, Position(100));
-        assert_eq!(ann.steps(&knowing(rewinds, step(name, 100, 101))).await, Advance::Advanced);
+        ann.rewinds(name, end.0).await;
+        assert_eq!(ann.checkpoint(name).await, end);
+        assert_eq!(ann.steps(&knowing(rewinds, step(name, end.0, end.0 + 1))).await, Advance::Advanced);
     }
+}
+
+/// One digit too many would pass over events that are appended later, and nobody would notice.
+pub async fn a_rewind_goes_no_further_than_the_end_of_the_log(backend: &dyn EventBackend) {
+    let ann = Scribe::open(backend).await;
+    let rewind = async |name: &str, place: i64| {
+        ann.checkpoints.rewind(&subscription(name), Position(place), "eve").await.expect("an answer")
+    };
+    assert_eq!(rewind("n", 1).await, Rewind::Beyond { end: Position::START }, "an empty log");
+    let end = ann.appends(&to("s", 1..=3)).await.position.expect("a position");
+    for name in ["n", "stands"] {
+        assert_eq!(ann.steps(&parking(name, 0, 1, vec![aside(1, "no")])).await, Advance::Advanced);
+        for place in [end.0 + 1, end.0 * 1_000, i64::MAX] {
+            assert_eq!(rewind(name, place).await, Rewind::Beyond { end }, "to {place}");
+        }
+        let there = Checkpoint { position: Position(1), rewinds: 0 };
+        assert_eq!(
+            (ann.knows(name).await, parked(&ann, name, 9).await.len()),
+            (there, 1),
+            "nothing has moved"
+        );
+    }
+    let lines = backend.subscription_audit().await.unwrap_or_default();
+    assert_eq!(lines, [], "nothing was done");
+    assert_eq!(rewind("n", end.0).await, Rewind::Moved);
+    assert_eq!(ann.knows("n").await, Checkpoint { position: end, rewinds: 1 });
+    assert_eq!(rewind("new", end.0 + 1).await, Rewind::Beyond { end });
+    let known = ann.checkpoints.subscriptions(None, 1_000).await.expect("a list");
+    assert_eq!(known.len(), 2, "a refusal makes no subscription");
+    // One that is ahead, as after the restore of an older backup, can come back towards the end, and go no further.
+    let ahead = end.0 + 10;
+    assert_eq!(ann.steps(&step("stands", 1, ahead)).await, Advance::Advanced);
+    assert_eq!(rewind("stands", ahead + 1).await, Rewind::Beyond { end });
+    assert_eq!(rewind("stands", ahead - 1).await, Rewind::Moved);
 }
 
 /// Who began before a rewind moves nothing after it, also when the checkpoint stands again where it left it: what the
@@ -226,7 +261,7 @@ pub async fn a_rewind_is_audited(backend: &dyn EventBackend) {
     assert_eq!(ann.steps(&step("n", 0, 9)).await, Advance::Advanced);
     let Some(before) = backend.subscription_audit().await else { return skip(backend, Need::Audit) };
     assert_eq!(before, [], "a reader's own steps are not audited");
-    ann.checkpoints.rewind(&subscription("n"), Position(4), "eve").await.expect("rewound");
+    ann.rewinds("n", 4).await;
     let lines = backend.subscription_audit().await.expect("an audit");
     let shown: Vec<_> =
         lines.iter().map(|line| (line.by.as_str(), line.action.as_str(), line.subject.as_str())).collect();

@@ -117,6 +117,7 @@ macro_rules! __event_cases {
                 s41_a_reader_out_of_office_moves_nothing,
                 a_rewind_forgets_what_was_put_aside_after_it,
                 a_step_from_before_a_rewind_is_refused_wherever_the_checkpoint_is,
+                a_rewind_goes_no_further_than_the_end_of_the_log,
                 a_rewind_is_audited,
                 subscriptions_and_what_they_put_aside_come_page_by_page,
             }

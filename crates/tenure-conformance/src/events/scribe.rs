@@ -8,7 +8,7 @@ use tenure_core::event::{
     StreamName, StreamRead, Version,
 };
 use tenure_core::outbox::Consumer;
-use tenure_core::subscription::{Advance, Checkpoint, Step, SubscriptionName};
+use tenure_core::subscription::{Advance, Checkpoint, Rewind, Step, SubscriptionName};
 use uuid::Uuid;
 
 use super::backend::EventBackend;
@@ -178,7 +178,8 @@ impl Scribe {
     /// An operator moves a checkpoint.
     pub(crate) async fn rewinds(&self, name: &str, to: i64) {
         let rewound = self.checkpoints.rewind(&subscription(name), Position(to), "eve").await;
-        rewound.unwrap_or_else(|error| panic!("a rewind must be answered: {error}"));
+        let rewound = rewound.unwrap_or_else(|error| panic!("a rewind must be answered: {error}"));
+        assert_eq!(rewound, Rewind::Moved, "to {to}");
     }
 
     /// Moves a checkpoint without an office.

@@ -1,6 +1,7 @@
 //! History: every change of holder, with its cause, in order, for ever.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tenure_core::contract::LeaseAdmin;
 use tenure_core::lease::{Cause, Change, Evidence, HistoryId, LeaseName, LeasePageOf, Renew};
@@ -99,6 +100,55 @@ pub async fn history_survives_its_row(backend: &dyn Backend) {
     assert_eq!(oldest_first(&later, &name).await.len(), 2);
     ann.takes(&name, LONG).await;
     assert_eq!(oldest_first(&later, &name).await.len(), 3);
+}
+
+/// Old lines are forgotten step by step; those of a lease's last term never, so that no term comes twice, even when someone
+/// deletes the row.
+pub async fn s15_history_forgets_what_is_old_but_never_the_last_term(backend: &dyn Backend) {
+    let Some(admin) = backend.admin().await else { return skip(backend, Need::Admin) };
+    let ann = Player::enter(backend, "ann").await;
+    let (name, held) = (fresh("forgets"), fresh("held"));
+    let holding = ann.takes(&held, LONG).await;
+    let mut last = None;
+    for _ in 0..3 {
+        let grant = ann.takes(&name, LONG).await;
+        ann.releases(&grant).await;
+        last = Some(grant.term);
+    }
+    let forget = async |keep: Duration| {
+        let (mut lines, mut after, mut steps) = (0, None, 0);
+        loop {
+            let step = admin.forget_history(keep, after, 2).await.expect("a step");
+            assert!(step.lines <= 2, "no more than were looked at: {step:?}");
+            assert!(step.resume.is_none() || step.resume > after, "it goes on: {step:?}");
+            (lines, after, steps) = (lines + step.lines, step.resume, steps + 1);
+            if after.is_none() || steps > 10_000 {
+                return lines;
+            }
+        }
+    };
+    let told = async |name: &LeaseName| {
+        let changes = oldest_first(&admin, name).await;
+        changes.into_iter().map(|change| (Some(change.term), change.cause)).collect::<Vec<_>>()
+    };
+    let (keeps, forgets) = (forget(LONG).await, told(&name).await.len() == 6);
+    assert_eq!((keeps, forgets), (0, true), "what is young stays");
+    backend.pass(Duration::from_millis(20)).await;
+    if forget(Duration::from_millis(1)).await == 0 {
+        return skip(backend, Need::Forgetting);
+    }
+    assert_eq!(told(&name).await, [(last, Cause::Acquired), (last, Cause::Released)]);
+    assert_eq!(
+        told(&held).await,
+        [(Some(holding.term), Cause::Acquired)],
+        "the last term, also of who holds"
+    );
+    assert_eq!(forget(Duration::from_millis(1)).await, 0, "there is nothing left to forget");
+    if !backend.delete_row(&name).await {
+        return skip(backend, Need::DeleteRow);
+    }
+    let next = ann.takes(&name, LONG).await;
+    assert!(Some(next.term) > last, "a term came twice: {next:?} after {last:?}");
 }
 
 /// The history of one lease as it happened.

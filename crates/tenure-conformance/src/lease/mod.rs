@@ -135,6 +135,7 @@ macro_rules! __lease_cases {
                 what_changes_no_holder_writes_no_history,
                 history_is_limited_and_newest_first,
                 history_survives_its_row,
+                s15_history_forgets_what_is_old_but_never_the_last_term,
                 leases_and_their_history_come_page_by_page,
             }
             registry {

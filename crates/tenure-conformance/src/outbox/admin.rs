@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use tenure_core::outbox::{
-    Body, Filter, Kind, LIST_MAX, NewMessage, Outcome, Sequence, State, Stats, Stored,
+    Body, DeadWalk, Filter, Kind, LIST_MAX, MessageId, NewMessage, Outcome, Sequence, State, Stats, Stored,
+    deterministic_id,
 };
 
 use super::backend::{OutboxBackend, PlainRow};
@@ -94,9 +95,15 @@ pub async fn s43_a_row_whose_id_is_no_uuid_is_shown_and_discarded(backend: &dyn 
     for id in ["seven", "", "470831a4", "' or '1'='1"] {
         assert!(show(id).await.is_none(), "{id}");
         let named = Filter { id: Some(id.into()), ..all() };
-        assert_eq!(desk.admin.count_dead(&named, u32::MAX).await.expect("a count").number, 0);
-        assert_eq!(desk.admin.retry(&named, "ann", 9).await.expect("a retry"), [] as [String; 0]);
-        assert_eq!(desk.admin.discard(&named, "ann", 9).await.expect("a discard"), [] as [String; 0]);
+        assert_eq!(desk.counts(&named, u32::MAX).await.number, 0);
+        assert_eq!(
+            desk.admin.retry(&DeadWalk::of(named.clone(), 9), "ann").await.expect("a retry").ids,
+            [] as [String; 0]
+        );
+        assert_eq!(
+            desk.admin.discard(&DeadWalk::of(named.clone(), 9), "ann").await.expect("a discard").ids,
+            [] as [String; 0]
+        );
     }
     let row = PlainRow {
         message_id: Some("Order 7".into()),
@@ -114,11 +121,17 @@ pub async fn s43_a_row_whose_id_is_no_uuid_is_shown_and_discarded(backend: &dyn 
     assert_eq!((shown.summary.id.as_str(), shown.summary.state), ("Order 7", State::Dead));
     let named = Filter { id: Some("Order 7".into()), ..all() };
     assert_eq!(desk.lists(named.clone(), None, 9).await.len(), 1);
-    assert_eq!(desk.admin.count_dead(&named, u32::MAX).await.expect("a count").number, 1);
-    assert_eq!(desk.admin.retry(&named, "ann", 9).await.expect("a retry"), ["Order 7"]);
+    assert_eq!(desk.counts(&named, u32::MAX).await.number, 1);
+    assert_eq!(
+        desk.admin.retry(&DeadWalk::of(named.clone(), 9), "ann").await.expect("a retry").ids,
+        ["Order 7"]
+    );
     let page = desk.looks(&everywhere()).await;
     desk.settles(dead(&page.rows[0], false)).await;
-    assert_eq!(desk.admin.discard(&named, "ann", 9).await.expect("a discard"), ["Order 7"]);
+    assert_eq!(
+        desk.admin.discard(&DeadWalk::of(named.clone(), 9), "ann").await.expect("a discard").ids,
+        ["Order 7"]
+    );
     assert_eq!(show("Order 7").await.expect("a message").summary.state, State::Discarded);
     assert_eq!(backend.audit().await.last().map(|line| line.subject.clone()).as_deref(), Some("Order 7"));
 }
@@ -218,6 +231,37 @@ pub async fn a_message_is_shown_with_all_its_attempts(backend: &dyn OutboxBacken
     assert_eq!((shown.attempts, shown.headers), (Vec::new(), None));
     assert_eq!(shown.summary.due_at, Some(desk.row(&bytes).await.due_at));
     assert!(desk.details(&message(9)).await.is_none());
+}
+
+/// Messages by their ids: each that is there once, in its state, and nothing else.
+pub async fn messages_are_found_by_their_ids(backend: &dyn OutboxBackend) {
+    let desk = Desk::open(backend).await;
+    let named = async |ids: &[MessageId]| {
+        let mut found = desk.admin.named(ids).await.expect("an answer");
+        found.sort_by_key(|message| message.row);
+        found
+    };
+    assert_eq!(named(&[]).await, []);
+    let (pending, sent, buried, absent) = (of("a", 1), message(2), of("b", 3), message(5));
+    desk.sends(std::slice::from_ref(&pending)).await;
+    desk.delivers(&sent).await;
+    desk.buries(&buried, false).await;
+    desk.sends(&[message(4)]).await;
+    let ids = [&sent, &buried, &absent, &pending, &sent].map(id_of);
+    let expected = [desk.summary(&pending).await, desk.summary(&sent).await, desk.summary(&buried).await];
+    assert_eq!(
+        expected.each_ref().map(|message| message.state),
+        [State::Pending, State::Dispatched, State::Dead]
+    );
+    assert_eq!(named(&ids).await, expected, "as they are shown one by one");
+    assert_eq!(named(&[id_of(&absent)]).await, []);
+    // No more are looked for than a list may have.
+    let mut many: Vec<MessageId> =
+        (0..i64::from(LIST_MAX)).map(|at| deterministic_id("none", at, 0)).collect();
+    many.push(id_of(&sent));
+    assert_eq!(named(&many).await, []);
+    many.swap(0, LIST_MAX as usize);
+    assert_eq!(named(&many).await, [desk.summary(&sent).await]);
 }
 
 /// A retried message is due at once, has its whole budget again, and its attempts are numbered on.
@@ -350,8 +394,7 @@ pub async fn a_bulk_change_is_counted_filtered_and_bounded(backend: &dyn OutboxB
     let other = NewMessage { topic: "others".into(), body: Body::Bytes(vec![1]), ..message(7) };
     desk.buries(&other, false).await;
     desk.sends(&[of("bulk", 8)]).await;
-    let count =
-        async |filter: &Filter| desk.admin.count_dead(filter, u32::MAX).await.expect("a count").number;
+    let count = async |filter: &Filter| desk.counts(filter, u32::MAX).await.number;
     let bulk = Filter { source: Some("bulk".into()), ..all() };
     assert_eq!(count(&all()).await, 7);
     assert_eq!(count(&bulk).await, 6);

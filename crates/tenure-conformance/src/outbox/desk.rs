@@ -7,8 +7,9 @@ use tenure_core::contract::{OutboxAdmin, OutboxStore};
 use tenure_core::id::NodeName;
 use tenure_core::lease::Fence;
 use tenure_core::outbox::{
-    Attempt, Details, Discover, Enqueued, Filter, Kind, LaneLook, Limits, Look, MessageId, NewMessage, Next,
-    Outcome, Page, Place, Recorded, RowId, Selection, State, Stats, Stored, Summary, UnorderedLook,
+    Attempt, Count, DeadWalk, Details, Discover, Enqueued, Filter, Kind, LaneLook, Limits, Look, MessageId,
+    NewMessage, Next, Outcome, Page, Place, Recorded, RowId, Selection, State, Stats, Stored, Summary,
+    UnorderedLook,
 };
 use tenure_core::time::StoreTime;
 use uuid::Uuid;
@@ -209,12 +210,18 @@ impl<'a> Desk<'a> {
         listed.unwrap_or_else(|error| panic!("a list must be answered: {error}")).messages
     }
 
+    /// How many dead messages fit, counted up to a bound.
+    pub(crate) async fn counts(&self, filter: &Filter, at_most: u32) -> Count {
+        let walk = DeadWalk::of(filter.clone(), at_most);
+        self.admin.count_dead(&walk).await.expect("a count").count()
+    }
+
     pub(crate) async fn retries(&self, filter: &Filter, by: &str, limit: u32) -> Vec<MessageId> {
-        changed(self.admin.retry(filter, by, limit).await.expect("a retry"))
+        changed(self.admin.retry(&DeadWalk::of(filter.clone(), limit), by).await.expect("a retry").ids)
     }
 
     pub(crate) async fn discards(&self, filter: &Filter, by: &str, limit: u32) -> Vec<MessageId> {
-        changed(self.admin.discard(filter, by, limit).await.expect("a discard"))
+        changed(self.admin.discard(&DeadWalk::of(filter.clone(), limit), by).await.expect("a discard").ids)
     }
 }
 

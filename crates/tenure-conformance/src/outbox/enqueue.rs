@@ -1,6 +1,7 @@
 //! Enqueueing: in the user's own transaction, all or none, and each id once.
 
 use tenure_core::contract::EnqueueError;
+use tenure_core::observe::METER;
 use tenure_core::outbox::{
     Body, ENQUEUE_MAX, Limits, MessageError, NewMessage, Sequence, State, decode, deterministic_id,
 };
@@ -47,6 +48,34 @@ pub async fn s27_data_and_messages_are_committed_together(backend: &dyn OutboxBa
     transaction.commit().await.expect("committed");
     assert_eq!(backend.effects().await, ["order 1"]);
     assert_eq!(desk.due().await, ids(&messages));
+}
+
+/// What this process enqueues is counted, whichever way it goes: in a user's transaction, and in one of the store's own. What is
+/// refused is not.
+pub async fn b14_what_is_enqueued_is_counted(backend: &dyn OutboxBackend) {
+    let desk = Desk::open(backend).await;
+    // Others of this process count meanwhile: at least as many must have come.
+    let counted = || METER.outbox_enqueued.get(0);
+    let before = counted();
+    let mut transaction = backend.begin().await;
+    transaction.enqueue(&[message(1), of("counted", 2)]).await.expect("enqueued");
+    transaction.commit().await.expect("committed");
+    let between = counted();
+    assert!(between >= before + 2, "{before} became {between}");
+    desk.sends(&[message(3)]).await;
+    assert!(counted() > between);
+    // So many that what others enqueue meanwhile is less.
+    let mut refused = vec![NewMessage::json("t", "k", "{}"); ENQUEUE_MAX - 1];
+    refused.push(NewMessage::json("", "k", "{}"));
+    let before = counted();
+    for _ in 0..5 {
+        desk.store.enqueue(&refused, &Limits::default()).await.expect_err("an empty topic");
+        let mut transaction = backend.begin().await;
+        transaction.enqueue(&refused).await.expect_err("an empty topic");
+        transaction.rollback().await;
+    }
+    let grown = counted() - before;
+    assert!(grown < 5 * ENQUEUE_MAX as u64, "{grown} were counted, and all were refused");
 }
 
 /// The answer to a commit was lost, and the program does it all again.

@@ -21,6 +21,7 @@ pub mod relay;
 pub mod retention;
 pub mod search;
 pub mod wakeup;
+pub mod walk;
 
 pub use backend::{AuditLine, OutboxBackend, PlainRow, UserTransaction};
 
@@ -38,6 +39,7 @@ macro_rules! __outbox_cases {
                 s36_what_was_rolled_back_is_not_there,
                 s27_a_transaction_that_was_dropped_leaves_nothing,
                 s27_data_and_messages_are_committed_together,
+                b14_what_is_enqueued_is_counted,
                 s28_enqueueing_again_after_a_lost_commit_makes_no_second_row,
                 s28_the_same_message_twice_in_one_transaction_is_one_row,
                 s28_of_two_who_enqueue_the_same_at_once_one_inserts_it,
@@ -131,6 +133,7 @@ macro_rules! __outbox_cases {
                 a_list_is_newest_first_and_paged,
                 a_list_shows_what_fits_its_filter,
                 a_message_is_shown_with_all_its_attempts,
+                messages_are_found_by_their_ids,
                 a_retried_message_has_a_full_budget,
                 s51_of_two_operators_at_once_one_retries_a_message,
                 s51_a_message_is_retried_or_discarded_not_both,
@@ -170,6 +173,12 @@ macro_rules! __outbox_cases {
                 discarded_messages_are_in_no_group,
                 a_cause_survives_retry_and_a_second_death,
                 a_count_of_the_dead_ends_where_it_was_told,
+            }
+            walk {
+                a_rare_topic_among_many_dead_is_gone_through_once_by_bounded_calls,
+                what_dies_again_behind_a_walk_is_not_met_twice,
+                s51_two_operators_walk_through_one_group_and_each_message_is_changed_once,
+                a_walk_by_cause_or_id_looks_at_no_others,
             }
             pulse {
                 a_pulse_agrees_with_the_numbers_of_a_small_outbox,

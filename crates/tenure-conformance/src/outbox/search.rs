@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tenure_core::outbox::{
-    Body, Filter, LOOK_MAX, Listing, NewMessage, Retention, RowId, Selection, State, Summary,
+    Body, DeadWalk, Filter, LOOK_MAX, Listing, NewMessage, Retention, RowId, Selection, State, Summary,
 };
 
 use super::backend::OutboxBackend;
@@ -235,7 +235,8 @@ pub async fn filters_that_are_sql_stay_filters(backend: &dyn OutboxBackend) {
             // A database may refuse a text that no column of it can hold.
             let found = desk.admin.list(&selection).await.map(|listing| listing.messages.len());
             assert!(found.as_ref().is_ok_and(|found| *found == wanted) || text.contains('\0'), "{found:?}");
-            let counted = desk.admin.count_dead(&filter, 10).await.map(|count| count.number);
+            let counted =
+                desk.admin.count_dead(&DeadWalk::of(filter.clone(), 10)).await.map(|count| count.number);
             assert!(counted.as_ref().is_ok_and(|found| *found == 0) || text.contains('\0'), "{counted:?}");
         }
         let shown = desk.admin.show(text, 10).await;

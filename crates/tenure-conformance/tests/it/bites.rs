@@ -62,7 +62,7 @@ const RULES: [(Rule, &[&str]); 8] = [
 ];
 
 /// A store that is wrong in one way, and the cases that must notice.
-const FLAWS: [(Flaw, &[&str]); 25] = [
+const FLAWS: [(Flaw, &[&str]); 27] = [
     (
         Flaw::SameClaimIgnored,
         &[
@@ -94,6 +94,8 @@ const FLAWS: [(Flaw, &[&str]); 25] = [
         &["history_tells_every_change_of_holder_and_its_cause", "what_changes_no_holder_writes_no_history"],
     ),
     (Flaw::HistoryReversed, &["history_is_limited_and_newest_first"]),
+    (Flaw::ForgetsAll, &["s15_history_forgets_what_is_old_but_never_the_last_term"]),
+    (Flaw::ForgetsNothing, &["s15_history_forgets_what_is_old_but_never_the_last_term"]),
     (
         Flaw::CaseFolded,
         &[

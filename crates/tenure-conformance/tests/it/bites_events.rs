@@ -51,7 +51,7 @@ const RULES: [(Rule, &[&str]); 7] = [
 ];
 
 /// A flaw, and the cases that must notice.
-const FLAWS: [(Flaw, &[&str]); 36] = [
+const FLAWS: [(Flaw, &[&str]); 37] = [
     (Flaw::DispatchesBesides, &["s27_a_failing_dispatch_leaves_nothing"]),
     (
         Flaw::DispatchesForgotten,
@@ -107,6 +107,7 @@ const FLAWS: [(Flaw, &[&str]); 36] = [
     (Flaw::StepsBack, &["a_step_back_is_an_error"]),
     (Flaw::ParkedForgotten, &["what_is_put_aside_is_kept"]),
     (Flaw::RewindKeepsParked, &["a_rewind_forgets_what_was_put_aside_after_it"]),
+    (Flaw::RewindBeyondTheEnd, &["a_rewind_goes_no_further_than_the_end_of_the_log"]),
     (Flaw::RewindsIgnored, &["a_step_from_before_a_rewind_is_refused_wherever_the_checkpoint_is"]),
     (Flaw::Unaudited, &["a_rewind_is_audited"]),
     (Flaw::NeverWoken, &["s47_an_armed_reader_is_woken_by_an_append"]),

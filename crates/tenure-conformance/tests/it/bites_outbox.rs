@@ -66,7 +66,7 @@ const RULES: [(Rule, &[&str]); 8] = [
 ];
 
 /// A flaw, and the cases that must notice.
-const FLAWS: [(Flaw, &[&str]); 58] = [
+const FLAWS: [(Flaw, &[&str]); 62] = [
     (Flaw::OrderById, &["s44_a_source_is_ordered_by_its_sequence_and_not_by_insertion"]),
     (Flaw::Cursor, &["s30_a_row_that_was_committed_late_is_seen"]),
     (Flaw::PlaceIgnored, &["a_lane_is_read_on_from_a_place"]),
@@ -150,6 +150,22 @@ const FLAWS: [(Flaw, &[&str]); 58] = [
     (Flaw::PayloadUncut, &["a_payload_is_cut_where_it_was_told_and_its_size_is_whole"]),
     (Flaw::CountUnbounded, &["a_count_of_the_dead_ends_where_it_was_told"]),
     (Flaw::CauseIgnored, &["retry_of_a_cause_leaves_other_causes_alone"]),
+    (Flaw::WalkUnbounded, &["a_rare_topic_among_many_dead_is_gone_through_once_by_bounded_calls"]),
+    (
+        Flaw::WalkBeginsAgain,
+        &[
+            "a_rare_topic_among_many_dead_is_gone_through_once_by_bounded_calls",
+            "what_dies_again_behind_a_walk_is_not_met_twice",
+        ],
+    ),
+    (
+        Flaw::WalkEnds,
+        &[
+            "a_rare_topic_among_many_dead_is_gone_through_once_by_bounded_calls",
+            "s51_two_operators_walk_through_one_group_and_each_message_is_changed_once",
+        ],
+    ),
+    (Flaw::CauseIgnored, &["a_walk_by_cause_or_id_looks_at_no_others"]),
     (
         Flaw::CausesMixed,
         &["dead_messages_of_one_cause_are_one_group", "a_cause_survives_retry_and_a_second_death"],

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tenure_conformance::Backend;
+use tenure_conformance::{Backend, Need};
 use tenure_core::StoreError;
 use tenure_core::contract::{LeaseAdmin, LeaseRegistry, LeaseStore, Presence, SessionLocks};
 use tenure_core::id::Unique;
 use tenure_core::lease::{
-    Acquire, Change, Claim, Fence, FenceCheck, Grant, HistoryId, LeaseName, LeasePageOf, LeaseRecord, Loss,
-    Release, Renew, Renewal, Revoke,
+    Acquire, Change, Claim, Fence, FenceCheck, Forgotten, Grant, HistoryId, LeaseName, LeasePageOf,
+    LeaseRecord, Loss, Release, Renew, Renewal, Revoke,
 };
 use tenure_core::memory::MemoryStore;
 use tenure_core::time::StoreTime;
@@ -43,6 +43,10 @@ pub(crate) enum Flaw {
     HistoryMissing,
     /// The history comes oldest first.
     HistoryReversed,
+    /// Forgetting spares no line, not even those of the last term.
+    ForgetsAll,
+    /// Forgetting takes every line for young, however old it is.
+    ForgetsNothing,
     /// Names are told apart without regard to case.
     CaseFolded,
     /// Names are cut at 128 bytes.
@@ -124,6 +128,11 @@ impl Backend for BrokenBackend {
 
     async fn kill_sessions(&self) -> bool {
         self.inner.kill_sessions().await
+    }
+
+    /// Of what would else be skipped, what a flaw takes away.
+    fn promises(&self) -> &'static [Need] {
+        &[Need::Forgetting]
     }
 }
 
@@ -237,6 +246,22 @@ impl LeaseAdmin for BrokenStore {
             _ => {}
         }
         Ok(changes)
+    }
+
+    async fn forget_history(
+        &self,
+        keep: Duration,
+        after: Option<HistoryId>,
+        limit: u32,
+    ) -> Result<Forgotten, StoreError> {
+        if self.flaw == Flaw::ForgetsNothing {
+            return Ok(Forgotten::default());
+        }
+        let forgotten = self.inner.forget_history(keep, after, limit).await?;
+        if self.flaw == Flaw::ForgetsAll && forgotten.lines > 0 {
+            self.inner.lose_history();
+        }
+        Ok(forgotten)
     }
 
     async fn revoke(&self, name: &LeaseName, by: &str, force: bool) -> Result<Revoke, StoreError> {

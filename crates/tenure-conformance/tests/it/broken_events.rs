@@ -20,7 +20,7 @@ use tenure_core::event::{
 use tenure_core::lease::Fence;
 use tenure_core::memory::MemoryStore;
 use tenure_core::outbox::Body;
-use tenure_core::subscription::{Advance, Checkpoint, Parked, Progress, Step, SubscriptionName};
+use tenure_core::subscription::{Advance, Checkpoint, Parked, Progress, Rewind, Step, SubscriptionName};
 use uuid::Uuid;
 
 use crate::memory::MemoryBackend;
@@ -98,6 +98,8 @@ pub(crate) enum Flaw {
     RewindsIgnored,
     /// What was put aside stays after a rewind.
     RewindKeepsParked,
+    /// A rewind goes to where nothing has been appended yet.
+    RewindBeyondTheEnd,
     /// What operators do is not written down.
     Unaudited,
     /// Nobody is ever woken.
@@ -475,14 +477,19 @@ impl CheckpointStore for Broken {
         self.inner.parked(name, after, limit).await
     }
 
-    async fn rewind(&self, name: &SubscriptionName, to: Position, by: &str) -> Result<(), StoreError> {
+    async fn rewind(&self, name: &SubscriptionName, to: Position, by: &str) -> Result<Rewind, StoreError> {
         let parked = self.inner.parked(name, None, 10_000).await?;
-        self.inner.rewind(name, to, by).await?;
+        let rewound = self.inner.rewind(name, to, by).await?;
+        if self.flaw == Flaw::RewindBeyondTheEnd && rewound != Rewind::Moved {
+            let Checkpoint { position: from, rewinds } = self.inner.checkpoint(name).await?;
+            let step = Step { name: name.clone(), from, rewinds, to, parked: Vec::new() };
+            let _ = self.inner.advance(None, &step).await?;
+        }
         if self.flaw == Flaw::RewindKeepsParked {
             let parked = parked.into_iter().map(|parked| parked.aside).collect();
             let (name, rewinds) = (name.clone(), self.inner.checkpoint(name).await?.rewinds);
             let _ = self.inner.advance(None, &Step { name, from: to, rewinds, to, parked }).await?;
         }
-        Ok(())
+        Ok(rewound)
     }
 }

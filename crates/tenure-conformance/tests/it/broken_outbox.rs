@@ -14,9 +14,9 @@ use tenure_core::id::NodeName;
 use tenure_core::lease::Fence;
 use tenure_core::memory::MemoryStore;
 use tenure_core::outbox::{
-    Accept, Body, CauseId, Consumer, Count, Details, Enqueued, Filter, Found, Graves, Limits, Listing,
-    Loaded, Look, Message, MessageError, MessageId, NewMessage, Next, Outcome, Page, Pulse, Recorded,
-    Retention, RowId, Selection, Stats, Swept,
+    Accept, Acted, Body, CauseId, Consumer, Count, Counted, DeadWalk, Details, Enqueued, Filter, Found,
+    Graves, Limits, Listing, Loaded, Look, Message, MessageError, MessageId, NewMessage, Next, Outcome, Page,
+    Pulse, Recorded, Retention, RowId, Selection, Stats, Swept,
 };
 
 use crate::memory::MemoryBackend;
@@ -126,6 +126,12 @@ pub(crate) enum Flaw {
     CountUnbounded,
     /// A retry of a cause retries all.
     CauseIgnored,
+    /// A walk through the dead looks at all of them.
+    WalkUnbounded,
+    /// A walk through the dead begins anew with every call.
+    WalkBeginsAgain,
+    /// A walk through the dead never says that there is more.
+    WalkEnds,
     /// Groups of causes are one.
     CausesMixed,
     /// Causes never go on.
@@ -445,28 +451,39 @@ impl OutboxAdmin for Broken {
         Ok(details)
     }
 
-    async fn count_dead(&self, filter: &Filter, at_most: u32) -> Result<Count, StoreError> {
-        let at_most = if self.flaw == Flaw::CountUnbounded { u32::MAX } else { at_most };
-        self.inner.count_dead(filter, at_most).await
+    async fn count_dead(&self, walk: &DeadWalk) -> Result<Counted, StoreError> {
+        let mut walk = walk.clone();
+        match self.flaw {
+            Flaw::CountUnbounded => walk.limit = u32::MAX,
+            Flaw::WalkUnbounded => walk.steps = 0,
+            _ => {}
+        }
+        self.inner.count_dead(&walk).await
     }
 
-    async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
-        let limit = if self.flaw == Flaw::BulkUnbounded { u32::MAX } else { limit };
-        let mut filter = filter.clone();
-        if self.flaw == Flaw::CauseIgnored {
-            filter.cause = None;
+    async fn retry(&self, walk: &DeadWalk, by: &str) -> Result<Acted, StoreError> {
+        let mut walk = walk.clone();
+        match self.flaw {
+            Flaw::BulkUnbounded => walk.limit = u32::MAX,
+            Flaw::CauseIgnored => walk.filter.cause = None,
+            Flaw::WalkUnbounded => walk.steps = 0,
+            Flaw::WalkBeginsAgain => walk.after = None,
+            _ => {}
         }
-        let mut changed = self.inner.retry(&filter, by, limit).await?;
+        let mut acted = self.inner.retry(&walk, by).await?;
+        if self.flaw == Flaw::WalkEnds {
+            acted.more_after = None;
+        }
         if self.flaw == Flaw::RetryAnswersAll {
-            let everything = Selection { limit, ..Selection::default() };
+            let everything = Selection { limit: walk.limit, ..Selection::default() };
             let rows = OutboxAdmin::list(&self.inner, &everything).await?;
-            changed = rows.messages.into_iter().map(|row| row.id).collect();
+            acted.ids = rows.messages.into_iter().map(|row| row.id).collect();
         }
-        Ok(changed)
+        Ok(acted)
     }
 
-    async fn discard(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
-        self.inner.discard(filter, by, limit).await
+    async fn discard(&self, walk: &DeadWalk, by: &str) -> Result<Acted, StoreError> {
+        self.inner.discard(walk, by).await
     }
 }
 

@@ -70,8 +70,8 @@ impl Backend for MemoryBackend {
 
     fn promises(&self) -> &'static [Need] {
         use Need::{
-            Admin, Audit, ConcurrentWriters, DeleteRow, Fence, KillSessions, Locks, Neighbour, Presence,
-            Registry, RegressTerm, UserAppend, Wakeup,
+            Admin, Audit, ConcurrentWriters, DeleteRow, Fence, Forgetting, KillSessions, Locks, Neighbour,
+            Presence, Registry, RegressTerm, UserAppend, Wakeup,
         };
         &[
             Presence,
@@ -87,6 +87,7 @@ impl Backend for MemoryBackend {
             UserAppend,
             Audit,
             Neighbour,
+            Forgetting,
         ]
     }
 }

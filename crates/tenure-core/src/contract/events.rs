@@ -15,7 +15,7 @@ use crate::event::{
 };
 use crate::lease::Fence;
 use crate::outbox::MessageError;
-use crate::subscription::{Advance, Checkpoint, Parked, Progress, Step, SubscriptionName};
+use crate::subscription::{Advance, Checkpoint, Parked, Progress, Rewind, Step, SubscriptionName};
 
 /// The events.
 ///
@@ -72,10 +72,10 @@ pub trait CheckpointStore: Send + Sync + fmt::Debug {
         limit: u32,
     ) -> Result<Vec<Parked>, StoreError>;
 
-    /// Moves a checkpoint to any place, as an operator decided, and counts that; written to the audit table. What was put
-    /// aside after that place is forgotten, for it is read again. A step of a reader that began before it is refused from
-    /// then on, wherever the checkpoint is.
-    async fn rewind(&self, name: &SubscriptionName, to: Position, by: &str) -> Result<(), StoreError>;
+    /// Moves a checkpoint to any place that is not beyond the end of the log, as an operator decided, and counts that; written to the
+    /// audit table. What was put aside after that place is forgotten, for it is read again. A step of a reader that began before it is
+    /// refused from then on, wherever the checkpoint is. One that has never moved stands at the start, and has moved from then on.
+    async fn rewind(&self, name: &SubscriptionName, to: Position, by: &str) -> Result<Rewind, StoreError>;
 }
 
 /// An append was not done.

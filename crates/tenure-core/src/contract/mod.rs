@@ -30,7 +30,7 @@ pub use outbox::{EnqueueError, OutboxAdmin, OutboxStore, Wakeup};
 pub use presence::{Presence, PresenceSession, Raise, Watch};
 pub use registry::LeaseRegistry;
 pub use runners::RunnerStore;
-pub use schema::{Migrated, Schema};
+pub use schema::{Migrated, Missing, Schema};
 pub use session_locks::{SessionLock, SessionLocks};
 pub use sink::Sink;
 pub use stories::Stories;

@@ -3,6 +3,7 @@
 //! Enqueueing belongs to the user's own transaction, and so to each backend's own types; what stands here is the rest,
 //! which no driver's type may enter.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -12,8 +13,9 @@ use crate::error::StoreError;
 use crate::id::NodeName;
 use crate::lease::Fence;
 use crate::outbox::{
-    CauseId, Count, Details, Enqueued, Filter, Graves, Limits, Listing, Loaded, Look, MessageError,
-    NewMessage, Outcome, Page, Pulse, Recorded, Retention, RowId, Selection, Stats, Swept,
+    Acted, CauseId, Counted, DeadWalk, Details, Enqueued, Graves, LIST_MAX, Limits, Listing, Loaded, Look,
+    MessageError, MessageId, NewMessage, Outcome, Page, Pulse, Recorded, Retention, RowId, Selection, Stats,
+    Summary, Swept,
 };
 
 /// The tables of the outbox.
@@ -95,20 +97,31 @@ pub trait OutboxAdmin: Send + Sync + fmt::Debug {
     /// of its payload.
     async fn show(&self, id: &str, payload_max: usize) -> Result<Option<Details>, StoreError>;
 
-    /// How many messages of state dead `filter` stands for: what a retry or discard would change. Counts up to `at_most`,
-    /// and looks at no more than [`DEAD_LOOK_MAX`](crate::outbox::DEAD_LOOK_MAX) dead messages.
-    async fn count_dead(&self, filter: &Filter, at_most: u32) -> Result<Count, StoreError>;
+    /// Messages by their ids, each once, as lists show them, in any order; those that are not there are not among them. Looks for no more
+    /// than the first [`LIST_MAX`](crate::outbox::LIST_MAX) of the ids.
+    async fn named(&self, ids: &[MessageId]) -> Result<Vec<Summary>, StoreError> {
+        let mut found = Vec::new();
+        let asked: BTreeSet<MessageId> = ids.iter().take(LIST_MAX as usize).copied().collect();
+        for id in asked {
+            found.extend(self.show(&id.to_string(), 0).await?.map(|details| details.summary));
+        }
+        Ok(found)
+    }
+
+    /// How many of the dead messages that the walk goes through fit: what a retry or discard by the same walk would change.
+    async fn count_dead(&self, walk: &DeadWalk) -> Result<Counted, StoreError>;
 
     /// Dead messages by cause, in the order of causes after `after`: at most `limit` of them, at most
     /// [`GRAVES_MAX`](crate::outbox::GRAVES_MAX), each counted up to `count_max`. Discarded ones are in none.
     async fn graves(&self, after: Option<CauseId>, limit: u32, count_max: u32) -> Result<Graves, StoreError>;
 
-    /// Makes dead messages pending again, at most `limit`, due at once and with a full budget of attempts. Answers which
-    /// ones it changed, by their ids as they stand in the rows; of two who ask at once, each message is changed by one.
-    async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError>;
+    /// Makes dead messages pending again, due at once and with a full budget of attempts: those that the walk meets and that
+    /// are dead still, and of the cause if one was asked for, when they are changed. Answers which ones it changed; of two who ask at
+    /// once, each message is changed by one. What dies again keeps its number, so a walk that goes on does not meet it again.
+    async fn retry(&self, walk: &DeadWalk, by: &str) -> Result<Acted, StoreError>;
 
-    /// Decides that dead messages are not sent, at most `limit`. Answers like [`OutboxAdmin::retry`].
-    async fn discard(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError>;
+    /// Decides that dead messages are not sent. Goes and answers like [`OutboxAdmin::retry`].
+    async fn discard(&self, walk: &DeadWalk, by: &str) -> Result<Acted, StoreError>;
 }
 
 /// A message was not enqueued.

@@ -17,8 +17,23 @@ pub trait Schema: Send + Sync + fmt::Debug {
     /// Answers whether the schema is the one this program needs, and what to do when it is not.
     async fn verify_schema(&self) -> Result<(), StoreError>;
 
-    /// The statements of all migrations, for a DBA to read and run.
+    /// The statements of all migrations, for a DBA to read and run on a database that has none of them.
     fn migrations(&self) -> String;
+
+    /// The statements of the migrations that are missing here, for a DBA to read and run. Changes nothing; a newer schema is
+    /// refused.
+    async fn missing(&self) -> Result<Missing, StoreError>;
+}
+
+/// What a schema lacks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Missing {
+    /// The version found; 0 when there is no schema.
+    pub from: u32,
+    /// The version that the statements make.
+    pub to: u32,
+    /// The statements; empty when nothing is missing.
+    pub statements: String,
 }
 
 /// What a migration did.

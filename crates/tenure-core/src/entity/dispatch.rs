@@ -15,6 +15,14 @@ pub const HEADER_CORRELATION: &str = "tenure-correlation";
 /// The header with what a message follows from.
 pub const HEADER_CAUSATION: &str = "tenure-causation";
 
+/// The event that a [`HEADER_CAUSATION`] names: its stream and version. `None` for anything else.
+pub fn causing_event(causation: &str) -> Option<(StreamName, Version)> {
+    let (stream, version) = causation.rsplit_once('@')?;
+    let digits = version.bytes().all(|byte| byte.is_ascii_digit());
+    let version = version.parse().ok().filter(|version: &i64| digits && *version > 0)?;
+    Some((StreamName::new(stream).ok()?, Version(version)))
+}
+
 /// A command for an entity, as a process sends it.
 #[derive(Debug, Clone)]
 pub struct Dispatch {
@@ -97,5 +105,30 @@ impl Dispatch {
             message = message.with_header(HEADER_CORRELATION, correlation);
         }
         Ok(message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_causation_names_an_event_or_nothing() {
+        let event = |stream: &str, version| Some((StreamName::new(stream).unwrap(), Version(version)));
+        assert_eq!(causing_event("loan-7@3"), event("loan-7", 3));
+        assert_eq!(causing_event("a@b@3"), event("a@b", 3));
+        for (none, long) in
+            [("", ""), ("loan-7", ""), ("@3", ""), ("loan-7@", ""), ("loan-7@0", ""), ("loan-7@-1", "")]
+                .into_iter()
+                .chain([
+                    ("loan-7@+1", ""),
+                    ("loan-7@1 ", ""),
+                    ("loan-7@9223372036854775808", ""),
+                    ("a\0b@1", ""),
+                ])
+                .chain([("loan-7@١", ""), ("@1", &*"x".repeat(10_000))])
+        {
+            assert_eq!(causing_event(&format!("{long}{none}")), None, "{none}");
+        }
     }
 }

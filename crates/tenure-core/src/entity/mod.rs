@@ -15,7 +15,7 @@ mod settings;
 mod traits;
 mod window;
 
-pub use dispatch::{Dispatch, HEADER_CAUSATION, HEADER_CORRELATION, HEADER_SCHEMA, HEADER_TO};
+pub use dispatch::{Dispatch, HEADER_CAUSATION, HEADER_CORRELATION, HEADER_SCHEMA, HEADER_TO, causing_event};
 pub use plan::{Caller, PlanError, Planned, Replayed, plan, replay};
 pub use settings::EntitySettings;
 pub use traits::{Aggregate, AggregateOf, Behaviour, Process, ProcessOf, Reaction, Rejection};

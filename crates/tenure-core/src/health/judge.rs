@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::outbox::{dead_messages, halted_sources};
-use super::{Facts, HealthThresholds, LeaderState, Level, StoreState};
+use super::{DaemonFacts, Facts, HealthThresholds, LeaderState, Level, StoreState};
 use crate::observe::{RunnerKind, RunnerReport};
 use crate::outbox::Count;
 
@@ -63,6 +62,7 @@ pub fn judge(facts: &Facts, thresholds: &HealthThresholds) -> HealthReport {
     let mut checks = vec![store(&facts.store, thresholds)];
     checks.extend(outbox(facts, thresholds));
     checks.extend(leader(facts.leader, thresholds));
+    checks.extend(facts.daemons.and_then(daemons));
     for runner in &facts.runners {
         checks.extend(wake_up(runner, thresholds).or_else(|| stuck(runner, thresholds)));
         checks.push(stopped(runner, thresholds));
@@ -106,10 +106,13 @@ fn store(state: &StoreState, thresholds: &HealthThresholds) -> Check {
 
 fn outbox(facts: &Facts, thresholds: &HealthThresholds) -> Vec<Check> {
     let Some((pulse, age)) = &facts.pulse else { return Vec::new() };
-    if *age > thresholds.unknown_after {
+    let old = *age > thresholds.unknown_after;
+    // What was bad when it was last seen is not well because nobody can see it any more.
+    let as_of = if old { format!(", {} ago", span(*age)) } else { String::new() };
+    let unknown = || {
         let what = format!("the numbers of the outbox are {} old", span(*age));
-        return vec![ready("outbox-numbers", Level::Degraded, what)];
-    }
+        ready("outbox-numbers", Level::Degraded, what)
+    };
     let least = |count: &Count| if count.or_more { "+" } else { "" };
     let lag = pulse.lag.unwrap_or_default();
     let waits = match pulse.lag {
@@ -124,7 +127,7 @@ fn outbox(facts: &Facts, thresholds: &HealthThresholds) -> Vec<Check> {
         }
     };
     let (dead, halted) = (pulse.dead.number, pulse.halted_sources.number);
-    vec![
+    let mut checks = vec![
         ready(
             "outbox-lag",
             Level::of(
@@ -144,7 +147,44 @@ fn outbox(facts: &Facts, thresholds: &HealthThresholds) -> Vec<Check> {
             Level::of(halted > 0, halted > 0),
             halted_sources(halted, least(&pulse.halted_sources)),
         ),
-    ]
+    ];
+    checks.iter_mut().for_each(|check| check.what.push_str(&as_of));
+    checks.extend(old.then(unknown));
+    checks
+}
+
+fn dead_messages(dead: u64, more: &str) -> String {
+    match (dead, more) {
+        (1, "") => "1 message is dead".to_owned(),
+        _ => format!("{dead}{more} messages are dead"),
+    }
+}
+
+fn halted_sources(halted: u64, more: &str) -> String {
+    match (halted, more) {
+        (1, "") => "1 source stands still behind a dead message".to_owned(),
+        _ => format!("{halted}{more} sources stand still behind dead messages"),
+    }
+}
+
+/// Daemons that nobody runs are not well; where no node is there at all, nothing of them is.
+fn daemons(facts: DaemonFacts) -> Option<Check> {
+    let (level, what) = match (facts.wanted, facts.has_nodes, facts.nowhere) {
+        (false, _, _) => return None,
+        (true, false, _) => (
+            Level::Unhealthy,
+            "daemons are to run and no node is there: start one, or have them gone by `tenure daemon retire`"
+                .to_owned(),
+        ),
+        (true, true, 0) => (Level::Healthy, "every daemon has its place".to_owned()),
+        (true, true, 1) => {
+            (Level::Degraded, "1 daemon runs nowhere; `tenure daemon list` says why".to_owned())
+        }
+        (true, true, many) => {
+            (Level::Degraded, format!("{many} daemons run nowhere; `tenure daemon list` says why"))
+        }
+    };
+    Some(ready("daemons", level, what))
 }
 
 fn leader(state: LeaderState, thresholds: &HealthThresholds) -> Option<Check> {
@@ -165,6 +205,9 @@ fn stopped(runner: &RunnerReport, thresholds: &HealthThresholds) -> Check {
     let RunnerReport { kind, name, .. } = runner;
     let silent = runner.cycled_ago.unwrap_or_default();
     let (level, what) = match has_stopped(runner, silent, thresholds) {
+        true if runner.has_fallen() => {
+            (Level::Unhealthy, format!("{kind} {name} was ended by a panic: it has stopped"))
+        }
         true => (
             Level::Unhealthy,
             format!("{kind} {name} has not gone round for {}: it has stopped", span(silent)),
@@ -175,7 +218,7 @@ fn stopped(runner: &RunnerReport, thresholds: &HealthThresholds) -> Check {
 }
 
 fn has_stopped(runner: &RunnerReport, silent: Duration, thresholds: &HealthThresholds) -> bool {
-    silent >= thresholds.stopped_after.max(runner.every * 3)
+    runner.has_fallen() || silent >= thresholds.stopped_after.max(runner.every * 3)
 }
 
 /// A listener that hears nothing is no fault of the loop's: everybody polls meanwhile.
@@ -206,21 +249,21 @@ fn stuck(runner: &RunnerReport, thresholds: &HealthThresholds) -> Option<Check> 
     Some(ready(format!("progress {kind} {name}"), level, what))
 }
 
-/// Another process that is in trouble makes nobody else unready; but somebody should look.
+/// Another process that is in trouble makes nobody else unready; but somebody should look. Judged is what it said last, and
+/// only while it is heard of: the loops of a process that has ended do not go round, and nobody can mend them.
 fn others(facts: &Facts, thresholds: &HealthThresholds) -> Vec<Check> {
     let Some(others) = &facts.others else { return Vec::new() };
-    let bad = others.rows.iter().filter_map(|row| {
-        let since = row.seen_at.until(others.now);
+    let heard = others.rows.iter().filter(|row| row.is_heard(others.now, None));
+    let bad = heard.filter_map(|row| {
         let (report, node) = (&row.report, &row.node.name);
-        let silent = report.cycled_ago.unwrap_or_default() + since;
-        let stands = report.advanced_ago.unwrap_or_default() + since;
-        // It writes down twice a minute at least, so half a minute more is nothing.
-        let slack = Duration::from_secs(35);
-        let stopped = has_stopped(report, silent.saturating_sub(slack), thresholds);
-        let stuck = report.kind != RunnerKind::Listener
-            && stands.saturating_sub(slack) >= thresholds.stuck_after.max(report.every * 3);
+        let silent = report.cycled_ago.unwrap_or_default();
+        let stands = report.advanced_ago.unwrap_or_default();
+        let stopped = has_stopped(report, silent, thresholds);
+        let stuck =
+            report.kind != RunnerKind::Listener && stands >= thresholds.stuck_after.max(report.every * 3);
         let RunnerReport { kind, name, .. } = report;
         let what = match (stopped, stuck) {
+            (true, _) if report.has_fallen() => format!("on {node}, {kind} {name} was ended by a panic"),
             (true, _) => format!("on {node}, {kind} {name} has not gone round for {}", span(silent)),
             (false, true) => {
                 format!("on {node}, {kind} {name} has not got on for {}{}", span(stands), because(report))

@@ -9,13 +9,13 @@
 //! Readiness fails only when it is unhealthy: a process that is degraded still does its work. To stand by is to be well.
 
 mod facts;
+mod findings;
 mod judge;
-mod outbox;
 mod thresholds;
 
-pub use facts::{Facts, LeaderState, Others, StoreState, SubscriptionFacts};
+pub use facts::{DaemonFacts, Facts, LeaderState, Others, StoreState, SubscriptionFacts};
+pub use findings::Findings;
 pub use judge::{Check, CheckKind, HealthReport, judge, judge_loops};
-pub use outbox::Health;
 use serde::Serialize;
 pub use thresholds::HealthThresholds;
 

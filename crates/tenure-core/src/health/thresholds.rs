@@ -69,6 +69,9 @@ impl HealthThresholds {
         ordered("leaderless", self.leaderless_degraded, self.leaderless_unhealthy)?;
         ordered("subscription", self.subscription_degraded, self.subscription_unhealthy)?;
         let (degraded, unhealthy) = (self.dead_degraded, self.dead_unhealthy);
+        SettingsError::unless(degraded > 0, || {
+            "dead_degraded is 0, which is reached when no message is dead: it is 1 or more".into()
+        })?;
         SettingsError::unless(degraded <= unhealthy, || {
             format!("dead_degraded {degraded} is above dead_unhealthy {unhealthy}")
         })?;
@@ -100,6 +103,7 @@ mod tests {
                 HealthThresholds { lag_degraded: seconds(301), ..good.clone() },
                 ["lag_degraded", "lag_unhealthy"],
             ),
+            (HealthThresholds { dead_degraded: 0, ..good.clone() }, ["dead_degraded", "1 or more"]),
             (HealthThresholds { dead_degraded: 101, ..good.clone() }, ["dead_degraded", "dead_unhealthy"]),
             (
                 HealthThresholds { leaderless_degraded: seconds(61), ..good.clone() },

@@ -68,6 +68,38 @@ impl FromStr for Cause {
 #[serde(transparent)]
 pub struct HistoryId(pub i64);
 
+/// The most lines of history that one call looks at to forget them.
+pub const FORGET_MAX: u32 = 1_000;
+
+/// What one bounded step of forgetting old history did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    /// How many lines were deleted.
+    pub lines: u64,
+    /// After which line the next step goes on; `None` when what follows is young, or nothing does.
+    pub resume: Option<HistoryId>,
+}
+
+/// What becomes of a line of history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It tells the last term of its lease, which is remembered by it for ever.
+    Last,
+    /// It is old, and may go.
+    Goes,
+    /// It is young, and so is whatever follows.
+    Young,
+}
+
+impl Forgotten {
+    /// Which lines go, and where the next step goes on, by the lines that were looked at, in their order, at most `limit`.
+    pub fn plan(lines: &[(HistoryId, Fate)], limit: u32) -> (Vec<HistoryId>, Option<HistoryId>) {
+        let gone = lines.iter().filter(|(_, fate)| *fate == Fate::Goes).map(|(id, _)| *id).collect();
+        let ended = lines.len() < limit as usize || lines.iter().any(|(_, fate)| *fate == Fate::Young);
+        (gone, lines.last().map(|(id, _)| *id).filter(|_| !ended))
+    }
+}
+
 /// One line of a lease's history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {

@@ -36,7 +36,7 @@ mod term;
 pub use contender::{Contender, Move};
 pub use fence::{Fence, FenceCheck, FenceError, Fenced};
 pub use grant::{Acquire, Claim, Grant, Holder, Loss, Release, Renew, Renewal, Revoke};
-pub use history::{Cause, Change, HistoryId};
+pub use history::{Cause, Change, FORGET_MAX, Fate, Forgotten, HistoryId};
 pub use incumbent::{Incumbent, Step};
 pub use name::{LEASE_NAME_MAX_BYTES, LeaseName};
 pub use presence::{Announced, Evidence, Flag};

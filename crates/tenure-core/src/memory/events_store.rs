@@ -13,7 +13,7 @@ use crate::event::{
     AllPage, Append, AppendAnswer, Limits, Position, Snapshot, StreamName, StreamPage, StreamRead,
 };
 use crate::lease::Fence;
-use crate::subscription::{Advance, Checkpoint, Parked, Progress, Step, SubscriptionName};
+use crate::subscription::{Advance, Checkpoint, Parked, Progress, Rewind, Step, SubscriptionName};
 
 impl MemoryStore {
     /// Makes an event's row unreadable, as someone could do to a real table by hand: for tests of what readers do then.
@@ -100,11 +100,12 @@ impl CheckpointStore for MemoryStore {
         Ok(self.state().checkpoints.parked(name, after, limit))
     }
 
-    async fn rewind(&self, name: &SubscriptionName, to: Position, by: &str) -> Result<(), StoreError> {
+    async fn rewind(&self, name: &SubscriptionName, to: Position, by: &str) -> Result<Rewind, StoreError> {
         let now = self.now();
         let mut state = self.state();
-        state.checkpoints.rewind(name, to, by, now);
+        let end = state.events.head();
+        let rewound = state.checkpoints.rewind(name, to, end, by, now);
         state.gather_audit(now);
-        Ok(())
+        Ok(rewound)
     }
 }

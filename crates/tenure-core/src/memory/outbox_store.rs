@@ -11,8 +11,8 @@ use crate::error::StoreError;
 use crate::id::NodeName;
 use crate::lease::{Fence, FenceCheck, decide};
 use crate::outbox::{
-    CauseId, Count, Details, Enqueued, Filter, Graves, Limits, Listing, Loaded, Look, NewMessage, Outcome,
-    Page, Pulse, Recorded, Retention, RowId, Selection, Stats, Swept,
+    Acted, CauseId, Counted, DeadWalk, Details, Enqueued, Graves, Limits, Listing, Loaded, Look, NewMessage,
+    Outcome, Page, Pulse, Recorded, Retention, RowId, Selection, Stats, Swept,
 };
 use crate::time::StoreTime;
 
@@ -99,18 +99,18 @@ impl OutboxAdmin for MemoryStore {
         Ok(self.state().outbox.show(id, payload_max))
     }
 
-    async fn count_dead(&self, filter: &Filter, at_most: u32) -> Result<Count, StoreError> {
-        Ok(self.state().outbox.count_dead(filter, at_most))
+    async fn count_dead(&self, walk: &DeadWalk) -> Result<Counted, StoreError> {
+        Ok(self.state().outbox.count_dead(walk))
     }
 
     async fn graves(&self, after: Option<CauseId>, limit: u32, count_max: u32) -> Result<Graves, StoreError> {
         Ok(self.state().outbox.graves(after, limit, count_max))
     }
 
-    async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
+    async fn retry(&self, walk: &DeadWalk, by: &str) -> Result<Acted, StoreError> {
         let changed = {
             let mut state = self.state();
-            let changed = state.outbox.retry(filter, by, limit, self.now());
+            let changed = state.outbox.retry(walk, by, self.now());
             state.gather_audit(self.now());
             changed
         };
@@ -118,10 +118,10 @@ impl OutboxAdmin for MemoryStore {
         Ok(changed)
     }
 
-    async fn discard(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
+    async fn discard(&self, walk: &DeadWalk, by: &str) -> Result<Acted, StoreError> {
         let changed = {
             let mut state = self.state();
-            let changed = state.outbox.discard(filter, by, limit, self.now());
+            let changed = state.outbox.discard(walk, by, self.now());
             state.gather_audit(self.now());
             changed
         };

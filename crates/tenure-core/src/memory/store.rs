@@ -15,12 +15,14 @@ use super::outbox::OutboxTables;
 use super::presence::Flags;
 use super::runners::RunnerTable;
 use super::wakeup::Bells;
-use crate::contract::{Capabilities, LeaseAdmin, LeaseRegistry, LeaseStore, Migrated, Presence, Schema};
+use crate::contract::{
+    Capabilities, LeaseAdmin, LeaseRegistry, LeaseStore, Migrated, Missing, Presence, Schema,
+};
 use crate::error::StoreError;
 use crate::lease::decide::{self, Decision, RenewAnswer, TermError};
 use crate::lease::{
-    Acquire, Change, Claim, Fence, FenceCheck, Grant, HistoryId, LeaseName, LeasePageOf, LeaseRecord,
-    Release, Renew, Renewal, Revoke, Term,
+    Acquire, Change, Claim, FORGET_MAX, Fate, Fence, FenceCheck, Forgotten, Grant, HistoryId, LeaseName,
+    LeasePageOf, LeaseRecord, Release, Renew, Renewal, Revoke, Term,
 };
 use crate::registry::{Entry, Recorded, Touched};
 use crate::time::StoreTime;
@@ -128,6 +130,11 @@ impl MemoryStore {
     /// Forgets a row, as a careless person with a database shell would.
     pub fn delete_row(&self, name: &LeaseName) {
         self.state().leases.remove(name);
+    }
+
+    /// Forgets all history, as such a person would.
+    pub fn lose_history(&self) {
+        self.state().history.clear();
     }
 
     /// Sets a row's term back by one, as a restored backup would; false when there is no lower term.
@@ -251,6 +258,30 @@ impl LeaseAdmin for MemoryStore {
         Ok(wanted.take(limit as usize).cloned().collect())
     }
 
+    async fn forget_history(
+        &self,
+        keep: Duration,
+        after: Option<HistoryId>,
+        limit: u32,
+    ) -> Result<Forgotten, StoreError> {
+        let (mut state, now, limit) = (self.state(), self.now(), limit.min(FORGET_MAX));
+        let fate = |change: &Change| {
+            if change.at.until(now) < keep {
+                Fate::Young
+            } else if state.remembered(&change.name) > Some(change.term) {
+                Fate::Goes
+            } else {
+                Fate::Last
+            }
+        };
+        let next = state.history.iter().filter(|change| change.id > after);
+        let looked: Vec<_> =
+            next.take(limit as usize).filter_map(|change| change.id.map(|id| (id, fate(change)))).collect();
+        let (gone, resume) = Forgotten::plan(&looked, limit);
+        state.history.retain(|change| change.id.is_none_or(|id| !gone.contains(&id)));
+        Ok(Forgotten { lines: gone.len() as u64, resume })
+    }
+
     async fn revoke(&self, name: &LeaseName, by: &str, force: bool) -> Result<Revoke, StoreError> {
         let mut state = self.state();
         let decision = decide::revoke(state.leases.get(name), force, self.now());
@@ -313,5 +344,9 @@ impl Schema for MemoryStore {
 
     fn migrations(&self) -> String {
         String::new()
+    }
+
+    async fn missing(&self) -> Result<Missing, StoreError> {
+        Ok(Missing { from: 0, to: 0, statements: String::new() })
     }
 }

@@ -8,6 +8,7 @@ use crate::contract::AppendError;
 use crate::error::StoreError;
 use crate::event::{self, Append, AppendAnswer, Appended, Version};
 use crate::mutation::{Rule, off};
+use crate::observe::METER;
 use crate::outbox::{
     Accept, Consumer, Enqueued, Limits, Message, MessageError, MessageId, NewMessage, RowId,
 };
@@ -58,7 +59,9 @@ impl MemoryTransaction {
         let (now, store) = (self.store.now(), self.store.clone());
         let mut state = store.state();
         let State { outbox, ids, .. } = &mut *state;
-        outbox.stage(&mut self.open.outbox, messages, limits, now, || ids.next_id())
+        let staged = outbox.stage(&mut self.open.outbox, messages, limits, now, || ids.next_id())?;
+        METER.outbox_enqueued.add(0, staged.len() as u64);
+        Ok(staged)
     }
 
     /// Inserts a row as a foreign program would.

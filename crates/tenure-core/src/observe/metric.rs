@@ -206,6 +206,8 @@ metrics! {
     store_errors: Counter<6> = Counter::new(), Counter, "tenure.store.errors", "calls",
         [these("kind", &["unreachable", "busy", "refused", "read_only", "schema", "failed"])],
         "Calls to a store that had no answer.";
+    store_away: Gauge<1> = Gauge::new(), Gauge, "tenure.store.away_ms", "ms", [],
+        "For how long the database has not answered when this process asked how things stand; 0 while it answers.";
     dashboard_requests: Family<Counter<4>> = Family::new(), Counter, "tenure.dashboard.requests", "requests",
         [named("route"), these("class", &["2xx", "3xx", "4xx", "5xx"])],
         "Requests to the dashboard.";
@@ -216,6 +218,9 @@ metrics! {
     dashboard_refused: Counter<6> = Counter::new(), Counter, "tenure.dashboard.refused", "requests",
         [these("reason", &["host", "proxy", "credentials", "permission", "origin", "crowded"])],
         "Requests that the dashboard refused, by why.";
+    telemetry_dropped: Counter<2> = Counter::new(), Counter, "tenure.telemetry.dropped", "items",
+        [these("what", &["spans", "metrics"])],
+        "Spans, and reports of all metrics, that no collector has taken.";
     info: Facts = Facts::new(), Gauge, "tenure.info", "", [one("node"), one("incarnation"), one("version")],
         "Which process this is; always 1.";
 }

@@ -31,7 +31,7 @@ pub use metric::{
 pub use prometheus::{PROMETHEUS_CONTENT_TYPE, PrometheusText};
 pub use range::NameRange;
 pub use runner::{
-    LocalRunners, NotARunnerKind, RUNNER_KINDS, RUNNER_NAME_MAX_BYTES, RUNNER_ROWS_MAX, RUNNERS_MAX,
-    RunnerKind, RunnerReport, RunnerRow, Runners,
+    LocalBeat, LocalRunners, NotARunnerKind, RUNNER_FALLEN, RUNNER_HEARD_WITHIN, RUNNER_KINDS,
+    RUNNER_NAME_MAX_BYTES, RUNNER_ROWS_MAX, RUNNERS_MAX, RunnerKind, RunnerReport, RunnerRow, Runners,
 };
 pub use trace::{SPANS, TRACEPARENT, TRACESTATE, TraceContext, trace_headers};

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::cluster::ClusterLook;
 use crate::id::Node;
 use crate::time::StoreTime;
 
@@ -19,6 +20,13 @@ pub const RUNNERS_MAX: usize = 64;
 
 /// The most rows that one call reads.
 pub const RUNNER_ROWS_MAX: u32 = 1_000;
+
+/// The state of a runner that a panic has ended: it goes round no more, however lately it did.
+pub const RUNNER_FALLEN: &str = "ended by a panic";
+
+/// A process tells of its loops four times a minute at least, while they live: one that was not heard of for three times as
+/// long has ended, hangs, or cannot reach the store.
+pub const RUNNER_HEARD_WITHIN: Duration = Duration::from_secs(45);
 
 /// What kind of loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -136,14 +144,38 @@ pub struct RunnerReport {
     pub advanced_ago: Option<Duration>,
     /// How often it goes round when nothing happens.
     pub every: Duration,
-    /// Its counters since it was started, each by a fixed name: delivered, transient, rejected, poison, dead, events, swept.
+    /// Its counters since it was started, each by a fixed name: delivered, transient, rejected, poison, dead, events, swept,
+    /// changed.
     pub counters: BTreeMap<Cow<'static, str>, u64>,
+}
+
+impl RunnerReport {
+    /// Whether a panic has ended it.
+    pub fn has_fallen(&self) -> bool {
+        self.state == RUNNER_FALLEN
+    }
 }
 
 /// Who knows the loops of this process; the crate `tenure` does.
 pub trait LocalRunners: Send + Sync + fmt::Debug {
     /// What they say of themselves now.
     fn list(&self) -> Vec<RunnerReport>;
+    /// Adds a loop, which goes round every so often. It is on the list while its beat is kept.
+    fn add(&self, kind: RunnerKind, name: String, every: Duration) -> Box<dyn LocalBeat>;
+}
+
+/// By which a loop of this process says that it lives.
+pub trait LocalBeat: Send + Sync + fmt::Debug {
+    /// It went round.
+    fn cycled(&self);
+    /// It got on with its work, or found that there is none.
+    fn advanced(&self);
+    /// What it is, in a word or two.
+    fn state(&self, state: &'static str);
+    /// Why it does not get on; `None` once it does.
+    fn trouble(&self, trouble: Option<String>);
+    /// Adds to one of its counters. Names that are not known are not kept.
+    fn count(&self, name: &'static str, by: u64);
 }
 
 /// A report as a store keeps it. Times are by the store's clock.
@@ -157,6 +189,19 @@ pub struct RunnerRow {
     pub started_at: StoreTime,
     /// When it was last reported.
     pub seen_at: StoreTime,
+}
+
+impl RunnerRow {
+    /// Whether its process is heard of: it has told of itself lately, and where it is a node of the cluster, that node lives.
+    /// Of others it is not known what they do now, whatever they said last.
+    pub fn is_heard(&self, now: StoreTime, look: Option<&ClusterLook>) -> bool {
+        let gone = look.is_some_and(|look| {
+            let nodes = look.nodes.iter();
+            let mut same = nodes.filter(|standing| standing.member.node.incarnation == self.node.incarnation);
+            same.any(|standing| !standing.is_alive(look.now))
+        });
+        !gone && self.seen_at.until(now) <= RUNNER_HEARD_WITHIN
+    }
 }
 
 /// The runners that a store knows, and the moment of that.

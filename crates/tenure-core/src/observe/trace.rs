@@ -20,6 +20,10 @@ pub const SPANS: &[(&str, &str)] = &[
         "tenure.outbox.dispatch_batch",
         "one batch of messages: count; each has a dispatch span of its own in it",
     ),
+    (
+        "tenure.outbox.enqueue",
+        "messages on their way into a transaction of a database: count, and the id of one that is alone",
+    ),
     ("tenure.outbox.record", "outcomes on their way to the store: count"),
     ("tenure.outbox.sweep", "one step of retention"),
     ("tenure.lease.acquire", "a claim of a lease: lease, answer"),
@@ -28,6 +32,9 @@ pub const SPANS: &[(&str, &str)] = &[
     ("tenure.election.term", "a time in which this node leads: term"),
     ("tenure.daemon.run", "a daemon from its start to its end on this node: daemon, generation"),
     ("tenure.events.append", "an append to a stream: count, answer"),
+    ("tenure.entity.tell", "a command to an aggregate or a process: stream, reply"),
+    ("tenure.entity.load", "an entity is made from its snapshot and events: stream, version"),
+    ("tenure.entity.decide", "an entity decides on a command; once more after each conflict: events"),
     ("tenure.dashboard.request", "a request to the dashboard: route, request"),
     ("tenure.subscription.handle", "the handling of an event: subscription, position, type"),
 ];

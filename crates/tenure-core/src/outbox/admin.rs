@@ -14,9 +14,6 @@ pub const LIST_MAX: u32 = 1_000;
 /// The most rows that one call looks at.
 pub const LOOK_MAX: u32 = 20_000;
 
-/// The most dead messages that one count looks at.
-pub const DEAD_LOOK_MAX: u32 = 100_000;
-
 /// Where a message stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -71,8 +68,10 @@ pub struct Filter {
     pub from: Option<StoreTime>,
     /// Enqueued before this moment.
     ///
-    /// Rows are found by their numbers, which rise nearly as time does. A row whose time another program set by hand, so
-    /// that it is out of order by more than 10,000 rows, may be found only without a range of time.
+    /// A list finds rows by their numbers, which rise nearly as time does: one search for the number of each moment, and
+    /// [`BISECT_MARGIN`](super::BISECT_MARGIN) rows more at both ends. A row whose time another program set by hand, so that it is out of
+    /// order by more than that, may be found only without a range of time; and where there are many such rows side by side, as an
+    /// import leaves them, a range may miss others too. A walk through the dead looks at the time of each, and misses none.
     pub until: Option<StoreTime>,
     /// Dead, and of this cause.
     pub cause: Option<CauseId>,

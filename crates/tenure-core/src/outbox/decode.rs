@@ -177,5 +177,22 @@ mod tests {
                 prop_assert!(!poison.0.is_empty());
             }
         }
+
+        #[test]
+        fn no_bytes_make_it_panic(
+            bytes in proptest::collection::vec(any::<u8>(), 0..600),
+            headers in prop_oneof!["\\PC{0,80}", "\\{(\"[a-z]{0,3}\":(\"[^\"]{0,9}\"|[0-9]{1,30}|null|\\[\\]),?){0,4}\\}?", "\\[{1,2000}"],
+            content_type in proptest::option::of(prop_oneof![Just("application/json".to_owned()), "\\PC{0,40}".boxed()]),
+            is_text in any::<bool>(),
+        ) {
+            let body = match is_text {
+                true => Body::Text(String::from_utf8_lossy(&bytes).into_owned()),
+                false => Body::Bytes(bytes),
+            };
+            let row = Stored { headers: Some(headers), body: Found::Body(body), content_type, ..row() };
+            if let Err(poison) = decode(row, &Limits::default(), None) {
+                prop_assert!(!poison.0.is_empty());
+            }
+        }
     }
 }

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::MessageId;
 use crate::id::{NameError, check_name};
-use crate::observe::METER;
 use crate::time::StoreTime;
 
 /// The longest source, in bytes.
@@ -236,9 +235,7 @@ impl NewMessage {
         if messages.len() > ENQUEUE_MAX {
             return Err(MessageError::TooMany { count: messages.len(), limit: ENQUEUE_MAX });
         }
-        messages.iter().try_for_each(|message| message.check(limits))?;
-        METER.outbox_enqueued.add(0, messages.len() as u64);
-        Ok(())
+        messages.iter().try_for_each(|message| message.check(limits))
     }
 
     /// Checks everything that can be checked before the database sees it.
@@ -379,6 +376,13 @@ pub struct Enqueued {
     pub id: MessageId,
     /// Whether it is new; false when the same message was there already.
     pub fresh: bool,
+}
+
+impl AsRef<[Self]> for Enqueued {
+    /// One among several.
+    fn as_ref(&self) -> &[Self] {
+        std::slice::from_ref(self)
+    }
 }
 
 /// A message as it is delivered.

@@ -26,6 +26,7 @@ mod bisect;
 mod cause;
 pub mod cloudevents;
 mod content;
+mod dead_walk;
 mod decode;
 mod drain;
 #[cfg(test)]
@@ -43,13 +44,12 @@ mod retention;
 mod retry;
 mod settings;
 
-pub use crate::health::{Health, HealthThresholds, Level};
-pub use admin::{
-    Attempt, DEAD_LOOK_MAX, Details, Filter, LIST_MAX, LOOK_MAX, Listing, Selection, State, Stats, Summary,
-};
+pub use crate::health::{HealthThresholds, Level};
+pub use admin::{Attempt, Details, Filter, LIST_MAX, LOOK_MAX, Listing, Selection, State, Stats, Summary};
 pub use bisect::{BISECT_MARGIN, Bisect, Walk};
 pub use cause::{CauseId, GRAVES_MAX, Grave, Graves, NotACauseId};
 pub use content::Existing;
+pub use dead_walk::{ACT_MAX, Acted, Counted, DEAD_LOOK_MAX, DeadPass, DeadWalk};
 pub use decode::{Poison, decode};
 pub use drain::{Drain, Flight, Landing};
 pub use ids::{MessageId, deterministic_id};

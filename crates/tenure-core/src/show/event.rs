@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::message::shown;
-use super::schema::{Shape, map_of, maybe, object, text, truth, whole};
+use super::message::{MessageShape, shown};
+use super::schema::{Shape, list_of, map_of, maybe, object, text, truth, whole};
 use crate::event::Recorded;
-use crate::outbox::Body;
+use crate::outbox::{Body, Summary};
 use crate::subscription::Parked;
 
 /// An event.
@@ -41,6 +41,9 @@ pub struct EventShape {
     pub recorded_at: String,
     /// The version of its type's schema.
     pub schema: u32,
+    /// The messages that it sent, without those that retention has deleted. Told within a story only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sent: Option<Vec<MessageShape>>,
     /// Its stream.
     pub stream: String,
     /// What it is.
@@ -70,10 +73,17 @@ impl EventShape {
             position: event.position.0,
             recorded_at: event.recorded_at.to_string(),
             schema: event.schema,
+            sent: None,
             stream: event.stream.to_string(),
             kind: event.kind.clone(),
             version: event.version.0,
         }
+    }
+
+    /// The same with the messages that it sent.
+    #[must_use]
+    pub fn with_sent(self, sent: &[Summary]) -> Self {
+        Self { sent: Some(sent.iter().map(MessageShape::from).collect()), ..self }
     }
 
     /// The same for someone who may not see what the event says: without body and headers.
@@ -85,7 +95,7 @@ impl EventShape {
 
 impl Shape for EventShape {
     const NAME: &'static str = "Event";
-    const MAY_LACK: &'static [&'static str] = &["body_hidden"];
+    const MAY_LACK: &'static [&'static str] = &["body_hidden", "sent"];
     fn schema() -> Value {
         object(vec![
             ("body", maybe(text())),
@@ -101,6 +111,7 @@ impl Shape for EventShape {
             ("position", whole()),
             ("recorded_at", text()),
             ("schema", whole()),
+            ("sent", list_of::<MessageShape>()),
             ("stream", text()),
             ("type", text()),
             ("version", whole()),

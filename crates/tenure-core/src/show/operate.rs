@@ -84,6 +84,8 @@ pub struct CauseShape {
     pub newest: MessageShape,
     /// The one with the lowest number.
     pub oldest: MessageShape,
+    /// Why they died, in the words of the newest; null where no reason was written down.
+    pub reason: Option<String>,
 }
 
 impl From<&Grave> for CauseShape {
@@ -94,6 +96,7 @@ impl From<&Grave> for CauseShape {
             messages_or_more: grave.messages.or_more,
             newest: MessageShape::from(&grave.newest),
             oldest: MessageShape::from(&grave.oldest),
+            reason: grave.newest.last_error.clone(),
         }
     }
 }
@@ -107,6 +110,7 @@ impl Shape for CauseShape {
             ("messages_or_more", truth()),
             ("newest", one::<MessageShape>()),
             ("oldest", one::<MessageShape>()),
+            ("reason", maybe(text())),
         ])
     }
 }

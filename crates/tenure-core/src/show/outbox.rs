@@ -72,12 +72,22 @@ pub struct ChangedShape {
     pub changed: usize,
     /// Which ones, by their ids as they stand in the rows.
     pub ids: Vec<String>,
+    /// From where to go on where there may be more: the `after` of the next change.
+    pub next: Option<i64>,
+    /// Whether there may be more: the limit was reached, or no further was looked.
+    pub or_more: bool,
 }
 
 impl Shape for ChangedShape {
     const NAME: &'static str = "Changed";
     fn schema() -> Value {
-        object(vec![("by", text()), ("changed", whole()), ("ids", list(text()))])
+        object(vec![
+            ("by", text()),
+            ("changed", whole()),
+            ("ids", list(text())),
+            ("next", maybe(whole())),
+            ("or_more", truth()),
+        ])
     }
 }
 
@@ -86,7 +96,7 @@ impl Shape for ChangedShape {
 pub struct DryRunShape {
     /// That nothing was done: always true.
     pub dry_run: bool,
-    /// Whether there may be more: no further was counted.
+    /// Whether there are more than that, beyond the limit or beyond what one count looks at.
     pub or_more: bool,
     /// How many messages would be changed.
     pub would_change: u64,

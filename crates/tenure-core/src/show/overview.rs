@@ -1,8 +1,7 @@
-//! A cluster at one look: nodes, who leads, daemons in numbers, and whether that is well.
+//! A cluster at one look: nodes, who leads, daemons in numbers.
 
 use super::{DaemonShape, DaemonsShape, LeaderShape, NodeShape, is_orphaned};
 use crate::cluster::{ClusterLook, Daemon, DaemonState, Standing};
-use crate::outbox::{Health, Level};
 
 /// How many daemons that are nowhere are named.
 const NAMED: usize = 20;
@@ -79,31 +78,6 @@ impl<'a> Overview<'a> {
 
     fn all_paused(&self) -> impl Iterator<Item = (&'a Daemon, &'a str)> {
         self.daemons.iter().copied().filter_map(|daemon| Some((daemon, daemon.paused_by.as_deref()?)))
-    }
-
-    /// A cluster without a leader, or with daemons that nobody runs, is not well; one without a node is dead.
-    pub fn judge(&self, health: &mut Health) {
-        let any_alive = self.look.nodes.iter().any(|standing| self.alive(standing));
-        if !any_alive && self.daemons.iter().any(|daemon| daemon.is_wanted()) {
-            health.level = Level::Unhealthy;
-            health.reasons.push(
-                "daemons are to run and no node is there: start one, or have them gone by `tenure daemon retire`".to_owned(),
-            );
-            return;
-        }
-        let mut worse = |reason: String| {
-            if health.level == Level::Healthy {
-                health.level = Level::Degraded;
-            }
-            health.reasons.push(reason);
-        };
-        if any_alive && self.look.leads().is_none() {
-            worse("nodes are there, but nobody leads".to_owned());
-        }
-        let nowhere = self.nowhere().count();
-        if nowhere > 0 {
-            worse(format!("{nowhere} daemons run nowhere; `tenure daemon list` says why"));
-        }
     }
 
     /// The nodes, by name.

@@ -184,11 +184,14 @@ fn samples() -> BTreeMap<&'static str, Value> {
     add(&mut all, &details.history[0]);
     add(&mut all, &DaemonShape::of(&daemon, &look).avoids[0]);
     add(&mut all, &ChangeShape::from(&change));
-    add(&mut all, &ChangedShape { by: "ada".into(), changed: 1, ids: vec!["i".into()] });
+    add(
+        &mut all,
+        &ChangedShape { by: "ada".into(), changed: 1, ids: vec!["i".into()], next: Some(7), or_more: true },
+    );
     add(&mut all, &DaemonShape::of(&daemon, &look));
     add(&mut all, &status.daemons);
     add(&mut all, &DryRunShape { dry_run: true, or_more: false, would_change: 1 });
-    add(&mut all, &EventShape::of(&event(), 10).hidden());
+    add(&mut all, &EventShape::of(&event(), 10).with_sent(&[summary()]).hidden());
     let aside = Aside {
         position: Position(5),
         stream: Some(event().stream),

@@ -111,6 +111,27 @@ pub struct Backward {
     pub to: Position,
 }
 
+/// What became of an operator's move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "a place that is refused has moved nothing"]
+pub enum Rewind {
+    /// The checkpoint is there.
+    Moved,
+    /// Nothing has moved: the place lies beyond the end of the log, so events that nobody has appended yet would be passed over.
+    Beyond {
+        /// The last position that was given out.
+        end: Position,
+    },
+}
+
+impl Rewind {
+    /// Whether a checkpoint may go from one place to another, where the log ends at `end`. Back it may in any case: one that stands ahead of
+    /// the log, as after the restore of an older backup, comes nearer to it.
+    pub fn judge(from: Position, to: Position, end: Position) -> Self {
+        if to <= end.max(from) { Self::Moved } else { Self::Beyond { end } }
+    }
+}
+
 /// An event that a subscription could not handle and goes on without.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Aside {

@@ -15,13 +15,19 @@ use crate::limits::API_PAYLOAD_MAX_BYTES;
 use crate::params::Param;
 use crate::problem::Problem;
 use crate::routes::Answer;
+use crate::sent::{self, Sent};
 use crate::shown;
 
 const VERSION: Param =
     Param::number("from", 1, i64::MAX as u64, "the first version: `next` of the answer before");
 const BACK: Param = Param::yes("back", "from the last event back");
-const POSITION: Param =
-    Param::number("position", 0, i64::MAX as u64, "everything after it is read again").needed();
+const POSITION: Param = Param::number(
+    "position",
+    0,
+    i64::MAX as u64,
+    "everything after it is read again; not beyond the end of the log",
+)
+.needed();
 const SURE: Param = Param::text("sure", 500, "the name of the subscription once more").needed();
 pub(super) const STREAM_EVENTS: &[Param] = &[STREAM.needed(), VERSION, BACK, LIMIT];
 pub(super) const REWIND: &[Param] = &[SUBSCRIPTION.needed(), POSITION, SURE];
@@ -61,7 +67,10 @@ pub(super) async fn story(allowed: Allowed<View>) -> Answer {
     let call = async move { stories.story(&correlation, after, limit).await };
     let rows = allowed.desk.ask("a story", call).await?;
     let next = rows.full(limit).map(|position| position.0);
-    list(shapes(&allowed, rows.events), next)
+    let sent = sent::by(&allowed, &rows.events).await?;
+    let shapes = shapes(&allowed, rows.events).into_iter().zip(sent);
+    let told = |(shape, sent): (EventShape, Sent)| shape.with_sent(&Vec::from_iter(sent.into_values()));
+    list(shapes.map(told).collect(), next)
 }
 
 pub(super) async fn subscriptions(allowed: Allowed<View>) -> Answer {

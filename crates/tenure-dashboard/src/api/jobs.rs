@@ -6,6 +6,7 @@ use tenure_core::outbox::Filter;
 use super::{list as envelope, told};
 use crate::act::Change;
 use crate::asked::{Allowed, Operate, View};
+use crate::dashboard::Desk;
 use crate::jobs::{self, Order, RATE};
 use crate::params::Param;
 use crate::problem::Problem;
@@ -18,13 +19,19 @@ pub(super) async fn list(allowed: Allowed<View>) -> Answer {
 }
 
 pub(super) async fn one(allowed: Allowed<View>) -> Answer {
-    let job = allowed.desk.jobs.get(&allowed.query.need(&ID)?).ok_or_else(unknown)?;
-    told(&job.shape())
+    let id = allowed.query.need(&ID)?;
+    match allowed.desk.jobs.get(&id) {
+        Some(job) => told(&job.shape()),
+        None => Err(unknown(&allowed.desk, &id).await),
+    }
 }
 
 pub(super) async fn stop(allowed: Allowed<Operate>) -> Answer {
     let id = allowed.body.need(&ID)?;
-    told(&jobs::stop(&allowed, &id).await.ok_or_else(unknown)?.shape())
+    match jobs::stop(&allowed, &id).await {
+        Some(job) => told(&job.shape()),
+        None => Err(unknown(&allowed.desk, &id).await),
+    }
 }
 
 /// Begins a job.
@@ -49,6 +56,10 @@ pub(super) async fn start(
     Ok(allowed.desk.jobs.start(&allowed.desk, order)?.shape())
 }
 
-fn unknown() -> Problem {
-    Problem::NotFound("there is no such job in this process".into())
+/// Where it runs instead, where that is known.
+async fn unknown(desk: &Desk, id: &str) -> Problem {
+    match jobs::runs_elsewhere(desk, id).await {
+        Some(where_it_runs) => Problem::Conflict(where_it_runs),
+        None => Problem::NotFound("there is no such job in this process".into()),
+    }
 }

@@ -50,8 +50,20 @@ pub(super) async fn release(allowed: Allowed<Operate>) -> Answer {
     }
     let name =
         LeaseName::new(text).map_err(|error| Problem::invalid("name", format!("is no name: {error}")))?;
-    match act::release(&allowed, name, force).await? {
-        Revoke::NotHeld => Err(Problem::Conflict("nobody holds this lease".into())),
+    match act::release(&allowed, name.clone(), force).await? {
+        Revoke::NotHeld => Err(not_held(&allowed, name).await?),
         done => told(&json!(done)),
     }
+}
+
+/// Whether nobody holds it, or there is none.
+async fn not_held(allowed: &Allowed<Operate>, name: LeaseName) -> Result<Problem, Problem> {
+    // The name itself is the first of all that begin with it.
+    let page = LeasePageOf { after: None, prefix: Some(name.to_string()), limit: 1 };
+    let leases = Arc::clone(&allowed.desk.stores.leases);
+    let (rows, _) = allowed.desk.ask("a lease", async move { leases.list(&page).await }).await?;
+    Ok(match rows.iter().any(|row| row.name == name) {
+        true => Problem::Conflict("nobody holds this lease".into()),
+        false => Problem::NotFound("there is no such lease".into()),
+    })
 }

@@ -40,7 +40,7 @@ pub(crate) const ROUTES: &[Route] = &[
         .params(&[STATE, TOPIC, SOURCE, TYPE, ID, FROM, UNTIL, CAUSE, BEFORE, LIMIT]).answers(Shown::List("Message")),
     Route::json("/api/v1/outbox/message", "one message with its attempts; its payload for those who may see it", &With(View, outbox::message))
         .params(&[ID.needed()]).answers(Shown::One("MessageDetails")),
-    Route::json("/api/v1/outbox/dead", "dead messages by cause", &With(View, outbox::causes))
+    Route::json("/api/v1/outbox/dead", "dead messages by cause, in the order of the numbers of causes", &With(View, outbox::causes))
         .params(&[CAUSE_AFTER, LIMIT]).answers(Shown::List("Cause")),
     Route::json_change("/api/v1/outbox/retry", "makes dead messages pending again", &With(Operate, outbox::retry))
         .action(Action::RetryMessages).params(outbox::CHANGE).answers(outbox::CHANGED),
@@ -64,7 +64,7 @@ pub(crate) const ROUTES: &[Route] = &[
     Route::json("/api/v1/streams", "streams, by name", &With(View, events::streams)).params(&[PREFIX, AFTER, LIMIT]).answers(Shown::List("Stream")),
     Route::json("/api/v1/streams/events", "the events of a stream", &With(View, events::stream))
         .params(events::STREAM_EVENTS).answers(Shown::List("Event")),
-    Route::json("/api/v1/stories", "the events that share a correlation", &With(View, events::story))
+    Route::json("/api/v1/stories", "the events that share a correlation, with the messages that they sent", &With(View, events::story))
         .params(&[CORRELATION.needed(), POSITION_AFTER, LIMIT]).answers(Shown::List("Event")),
     Route::json("/api/v1/subscriptions", "subscriptions, by name", &With(View, events::subscriptions))
         .params(&[AFTER, LIMIT]).answers(Shown::List("Subscription")),

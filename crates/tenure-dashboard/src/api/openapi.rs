@@ -97,7 +97,10 @@ fn bounds(param: &Param) -> Value {
     match param.bounds {
         Bounds::Text(max) => json!({ "type": "string", "maxLength": max }),
         Bounds::Number(from, to) => json!({ "type": "integer", "minimum": from, "maximum": to }),
-        Bounds::Moment => json!({ "type": "string", "examples": ["2026-11-15T09:30:00Z", "-15m"] }),
+        Bounds::Moment => json!({
+            "type": "string",
+            "examples": ["2026-11-15T09:30:00Z", "2026-11-15 09:30", "2026-11-15", "-15m"],
+        }),
         Bounds::Word(words) => json!({ "type": "string", "enum": words }),
         Bounds::Yes => json!({ "type": "boolean" }),
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use serde_json::json;
-use tenure_core::outbox::{GRAVES_MAX, PULSE_MAX, Selection, State};
+use tenure_core::outbox::{Acted, DeadWalk, GRAVES_MAX, LOOK_MAX, PULSE_MAX, RowId, Selection, State};
 use tenure_core::show::{CauseShape, ChangedShape, DryRunShape, MessageDetails, MessageShape, PulseShape};
 
 use super::{envelope, list, told};
@@ -28,11 +28,17 @@ const AT_MOST: Param = Param::number(
     "how many messages at most; 500 unless told. More than 500 is a job",
 );
 const RATE: Param = Param::number("rate", 1, 1_000, "a job, with so many messages a second");
+const AFTER: Param = Param::number(
+    "after",
+    0,
+    i64::MAX as u64,
+    "only those after this number: `next` of the answer before. A job begins at the beginning, and takes none",
+);
 const DRY_RUN: Param = Param::yes("dry_run", "only tell how many messages would be changed");
 
 /// The parameters of a change.
 pub(super) const CHANGE: &[Param] =
-    &[STATE, TOPIC, SOURCE, TYPE, ID, FROM, UNTIL, CAUSE, ALL, AT_MOST, RATE, DRY_RUN];
+    &[STATE, TOPIC, SOURCE, TYPE, ID, FROM, UNTIL, CAUSE, ALL, AFTER, AT_MOST, RATE, DRY_RUN];
 /// What a change answers.
 pub(super) const CHANGED: Shown = Shown::AnyOf(&["Changed", "DryRun", "Job"]);
 
@@ -95,17 +101,36 @@ async fn change(allowed: Allowed<Operate>, change: Change) -> Answer {
     let filter = fields::dead(body, allowed.desk.now(), body.yes(&ALL)?)?;
     let limit = body.number(&AT_MOST)?.and_then(|limit| u32::try_from(limit).ok()).unwrap_or(CHANGE_MAX);
     let rate = body.number(&RATE)?.and_then(|rate| u32::try_from(rate).ok());
+    let after = body.number(&AFTER)?.and_then(|row| i64::try_from(row).ok()).map(RowId);
     if body.yes(&DRY_RUN)? {
-        let count = act::count(&allowed, filter, limit).await?;
-        let or_more = count.or_more && count.number < limit.into();
-        return told(&DryRunShape { dry_run: true, or_more, would_change: count.number });
+        let named = filter.id.clone();
+        let counted = act::count(&allowed, DeadWalk { after, ..DeadWalk::of(filter, limit) }).await?;
+        if let (0, None, Some(id)) = (counted.number, counted.more_after, named) {
+            return Err(act::why_not(&allowed, id).await?);
+        }
+        // Also when the limit has cut it: whoever plans by the number is to know that there are more.
+        let or_more = counted.more_after.is_some();
+        return told(&DryRunShape { dry_run: true, or_more, would_change: counted.number });
     }
     if limit > CHANGE_MAX || rate.is_some() {
+        if after.is_some() {
+            return Err(Problem::invalid(
+                "after",
+                "goes without `rate` and with a `limit` of at most 500: a job begins at the beginning",
+            ));
+        }
         let job = super::jobs::start(&allowed, change, filter, limit, rate).await?;
         let mut response = told(&json!(job))?;
         *response.status_mut() = StatusCode::ACCEPTED;
         return Ok(response);
     }
-    let ids = act::change(&allowed, change, filter, limit).await?;
-    told(&ChangedShape { by: allowed.actor(), changed: ids.len(), ids })
+    // One call, which answers in time; from where to go on, `next` tells.
+    let named = filter.id.clone();
+    let walk = DeadWalk { after, steps: LOOK_MAX, ..DeadWalk::of(filter, limit) };
+    let Acted { ids, more_after, .. } = act::change(&allowed, change, walk).await?;
+    if let (true, None, Some(id)) = (ids.is_empty(), more_after, named) {
+        return Err(act::why_not(&allowed, id).await?);
+    }
+    let next = more_after.map(|row| row.0);
+    told(&ChangedShape { by: allowed.actor(), changed: ids.len(), ids, next, or_more: next.is_some() })
 }

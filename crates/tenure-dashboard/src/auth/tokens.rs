@@ -71,7 +71,9 @@ pub enum TokensError {
     #[error("permissions are `view`, `operate` and `payloads`, with commas between")]
     Permission,
     /// A name that cannot be an operator's.
-    #[error("a name has 1 to {ACTOR_MAX_BYTES} bytes, and no blanks, colons or control characters")]
+    #[error(
+        "a name has 1 to {ACTOR_MAX_BYTES} bytes, and no blanks, colons, semicolons, `#` or control characters"
+    )]
     Name,
     /// A token in clear that is too short.
     #[error(

@@ -7,11 +7,12 @@ use tenure_core::cluster::{DaemonName, Steering};
 use tenure_core::event::Position;
 use tenure_core::id::NodeName;
 use tenure_core::lease::LeaseName;
-use tenure_core::outbox::{Filter, Selection};
+use tenure_core::moment;
+use tenure_core::outbox::{DeadWalk, Filter, Selection};
 use tenure_core::subscription::SubscriptionName;
 
-use super::job;
 use super::layout::{self, Page, Place};
+use super::{job, message};
 use crate::act::{self, Change};
 use crate::asked::{Allowed, Operate};
 use crate::fields;
@@ -33,6 +34,7 @@ const LIMIT: Param = Param::number("limit", 1, LIMIT_MAX as u64, "how many messa
 const PER_SECOND: Param = Param::number("rate", 1, RATE_MAX, "how many messages a second");
 const FORCE: Param = Param::yes("force", "the lease is free at once");
 const SURE: Param = Param::yes("sure", "whoever asks knows what force does");
+const SURE_OF_IT: Param = Param::yes("sure", "whoever asks has seen what it would do");
 const NAMED: Param = Param::text("sure", 500, "the name once more");
 const POSITION: Param = Param::number("position", 0, i64::MAX as u64, "where to go on from");
 const STEER: Param = Param::word("action", &["pause", "resume", "move", "unpin"], "what is to become of it");
@@ -40,6 +42,7 @@ const TO: Param = Param::text("to", 200, "the node to move it to");
 
 /// The fields of the forms, by their routes.
 pub(crate) const ONE: &[Param] = &[fields::ID];
+pub(crate) const ONE_FOR_GOOD: &[Param] = &[fields::ID, SURE_OF_IT];
 pub(crate) const GROUP: &[Param] = &[
     fields::STATE,
     fields::TOPIC,
@@ -64,17 +67,24 @@ pub(crate) async fn retry(allowed: Allowed<Operate>) -> Answer {
     one(&allowed, Change::Retry, "retried").await
 }
 
-/// Discards one message.
+/// Discards one message: first a page asks, which works without scripts too, for this cannot be taken back.
 pub(crate) async fn discard(allowed: Allowed<Operate>) -> Answer {
-    one(&allowed, Change::Discard, "discarded").await
+    if allowed.body.yes(&SURE_OF_IT)? {
+        return one(&allowed, Change::Discard, "discarded").await;
+    }
+    let id = allowed.body.need(&fields::ID)?;
+    let details = shown::message(&allowed, None, &id, 0).await?;
+    let details = details.ok_or_else(|| Problem::NotFound("there is no message with this id".into()))?;
+    let main = message::confirm(&allowed, &details);
+    Ok(layout::page(&allowed, Page::new(Place::Outbox, "Discard a message"), &main))
 }
 
 async fn one(allowed: &Allowed<Operate>, change: Change, word: &str) -> Answer {
     let id = allowed.body.need(&fields::ID)?;
     let filter = Filter { id: Some(id.clone()), ..Filter::default() };
-    let changed = act::change(allowed, change, filter, 1).await?;
+    let changed = act::change(allowed, change, DeadWalk::of(filter, 1)).await?;
     // Of two operators who ask at once one changes it; the other is shown who was first.
-    let done = if changed.is_empty() { "not-dead" } else { word };
+    let done = if changed.ids.is_empty() { "not-dead" } else { word };
     Ok(redirect(&href(allowed, "/message", &[("id", &id), ("done", done)])))
 }
 
@@ -93,18 +103,17 @@ async fn group(allowed: &Allowed<Operate>, change: Change) -> Answer {
     let filter = fields::dead(body, allowed.desk.now(), body.yes(&ALL)?)?;
     let limit = body.number(&LIMIT)?.unwrap_or(LIMIT_MAX.into());
     if body.yes(&DRY_RUN)? {
-        let count = act::count(allowed, filter.clone(), LIMIT_MAX).await?;
+        let count = act::count(allowed, DeadWalk::of(filter.clone(), LIMIT_MAX)).await?;
         let selection = Selection { filter: filter.clone(), before: None, limit: SHOWN, steps: 0 };
         let outbox = Arc::clone(&allowed.desk.stores.outbox);
         let mut first =
             allowed.desk.ask("dead messages", async move { outbox.list(&selection).await }).await?;
         shown::discreet_messages(allowed, &mut first.messages);
-        let mut given = maud::html! { @if body.yes(&ALL)? { (hidden("all", "yes")) } };
-        for param in GROUP.iter().filter(|param| !matches!(param.name, "all" | "dry_run" | "limit" | "rate"))
-        {
-            given = maud::html! { (given) (hidden(param.name, body.raw(param.name)?.unwrap_or_default())) };
-        }
-        let main = job::confirm(allowed, change, &filter, &given, count, &first.messages);
+        let given = maud::html! {
+            @if body.yes(&ALL)? { (hidden("all", "yes")) }
+            @for (name, value) in meant(&filter) { (hidden(name, &value)) }
+        };
+        let main = job::confirm(allowed, change, &filter, &given, &count, &first.messages);
         return Ok(layout::page(allowed, Page::new(Place::Dead, "Dry run"), &main));
     }
     let rate = body.number(&PER_SECOND)?.unwrap_or(RATE);
@@ -122,11 +131,32 @@ async fn group(allowed: &Allowed<Operate>, change: Change) -> Answer {
     Ok(redirect(&href(allowed, "/job", &[("id", &job.id)])))
 }
 
+/// A filter as fields of a form. Moments are written out: `-2h` would stand for others when the form is sent, and what is done is
+/// what was shown.
+fn meant(filter: &Filter) -> Vec<(&'static str, String)> {
+    let Filter { state, topic, source, kind, id, from, until, cause } = filter.clone();
+    let fields = [
+        (fields::STATE.name, state.map(|state| state.as_str().to_owned())),
+        (fields::TOPIC.name, topic),
+        (fields::SOURCE.name, source),
+        (fields::TYPE.name, kind),
+        (fields::ID.name, id),
+        (fields::FROM.name, from.map(moment::exact)),
+        (fields::UNTIL.name, until.map(moment::exact)),
+        (fields::CAUSE.name, cause.map(|cause| cause.to_string())),
+    ];
+    fields.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
 /// Stops a job of this process.
 pub(crate) async fn stop_job(allowed: Allowed<Operate>) -> Answer {
     let id = allowed.body.need(&job::ID)?;
-    let missing = || Problem::NotFound("there is no such job in this process: it may run in another".into());
-    jobs::stop(&allowed, &id).await.ok_or_else(missing)?;
+    if jobs::stop(&allowed, &id).await.is_none() {
+        return Err(match jobs::runs_elsewhere(&allowed.desk, &id).await {
+            Some(where_it_runs) => Problem::Conflict(where_it_runs),
+            None => Problem::NotFound("there is no such job in this process: it may run in another".into()),
+        });
+    }
     Ok(redirect(&href(&allowed, "/job", &[("id", &id)])))
 }
 

@@ -3,13 +3,15 @@
 use maud::{Markup, html};
 use tenure_core::cluster::{LEADER_LEASE, NODE_LEASE_PREFIX, Standing};
 use tenure_core::lease::LeaseRecord;
-use tenure_core::observe::RunnerRow;
+use tenure_core::observe::{RunnerKind, RunnerRow};
 use tenure_core::show::lease_state;
 use tenure_core::time::StoreTime;
 
+use super::heard::{Heard, heard};
 use super::history::history;
 use super::layout::{self, Page, Place, lease_link};
 use crate::asked::{Allowed, Asked, View};
+use crate::jobs::id_of;
 use crate::routes::Answer;
 use crate::sampler::{Facts, Snapshot};
 use crate::view::number::grouped;
@@ -199,20 +201,19 @@ fn runners(asked: &Asked, known: &Facts) -> Markup {
         Column::short("Got on"),
         Column::text("Since it began"),
     ];
-    let now = known.runners.now;
     let rows: Vec<Vec<Markup>> =
-        known.runners.rows.iter().take(SHOWN * 2).map(|row| runner(asked, row, now)).collect();
+        known.runners.rows.iter().take(SHOWN * 2).map(|row| runner(asked, known, row)).collect();
     html! {
         (table("loops", &columns, &rows, "No process reports its loops here. The command tenure relay does; a program of one's own does when it asks for it."))
         @if known.runners.more || known.runners.rows.len() > SHOWN * 2 { p class="soft" { "There are more." } }
     }
 }
 
-fn runner(asked: &Asked, row: &RunnerRow, now: StoreTime) -> Vec<Markup> {
+fn runner(asked: &Asked, known: &Facts, row: &RunnerRow) -> Vec<Markup> {
     let report = &row.report;
+    let now = known.runners.now;
     let here = asked.desk.this_node.as_ref().is_some_and(|node| node.incarnation == row.node.incarnation);
     let seen = row.seen_at.until(now);
-    let silent = seen > std::time::Duration::from_secs(45);
     let ago_of = |span_ago: Option<std::time::Duration>| {
         html! {
             @match span_ago { Some(ago) => { (span(ago + seen)) " ago" } None => { span class="soft" { "not yet" } } }
@@ -225,23 +226,43 @@ fn runner(asked: &Asked, row: &RunnerRow, now: StoreTime) -> Vec<Markup> {
         .take(6)
         .map(|(name, number)| format!("{} {name}", grouped(*number)))
         .collect();
-    let tone = match (&report.trouble, silent) {
-        (Some(_), _) => Tone::Warn,
-        (None, true) => Tone::Bad,
-        (None, false) if report.state == "standing by" => Tone::Plain,
-        (None, false) => Tone::Good,
-    };
     vec![
         html! { (report.kind) },
-        html! { b { (cell(&report.name)) } },
+        html! {
+            @if report.kind == RunnerKind::Job { b { a href=(href(asked, "/job", &[("id", id_of(row))])) { (cell(&report.name)) } } }
+            @else { b { (cell(&report.name)) } }
+        },
         html! { (cell(row.node.name.as_str())) @if here { " " span class="tag" { "this node" } } span class="why" { (cell(&row.node.machine)) "/" (row.node.pid) } },
         html! {
-            (pill(tone, &report.state.chars().take(60).collect::<String>()))
-            @if silent { span class="why" { "silent for " (span(seen)) } }
+            (state(known, row))
             @if let Some(trouble) = &report.trouble { span class="why" { (cut(trouble, 200)) } }
         },
         ago_of(report.cycled_ago),
         ago_of(report.advanced_ago),
         html! { (cell(&counters.join(", "))) },
     ]
+}
+
+/// What a loop says of itself, as far as it can be believed: green is only what is heard of and borne out by the leases.
+pub(crate) fn state(known: &Facts, row: &RunnerRow) -> Markup {
+    let says: String = row.report.state.chars().take(60).collect();
+    let now = known.runners.now;
+    match heard(known, row) {
+        Heard::Lately if row.report.trouble.is_some() => pill(Tone::Warn, &says),
+        Heard::Lately if row.report.has_fallen() => pill(Tone::Bad, &says),
+        Heard::Lately if says == "standing by" => pill(Tone::Plain, &says),
+        Heard::Lately => pill(Tone::Good, &says),
+        Heard::NotSince(at) => html! {
+            (pill(Tone::Warn, "not heard of")) " since " (ago(at, now))
+            span class="why" { "said last: " (says) }
+        },
+        Heard::OutOfOffice(lease) => html! {
+            (pill(Tone::Plain, "not any more"))
+            span class="why" {
+                "said last: " (says) "; the lease "
+                @if lease.is_held(known.leases_at) { "is held by " (cell(lease.node.name.as_str())) ", term " (lease.term) }
+                @else { "is free" }
+            }
+        },
+    }
 }

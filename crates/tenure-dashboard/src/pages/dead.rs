@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use maud::{Markup, html};
-use tenure_core::outbox::{CauseId, Count, Filter, Grave, Selection, State};
+use tenure_core::outbox::{CauseId, Count, DeadWalk, Filter, Grave, Selection, State};
 
 use super::layout::{self, Page, Place};
 use super::outbox::messages;
@@ -109,7 +109,8 @@ pub(crate) async fn cause(allowed: Allowed<View>) -> Answer {
         steps: 0,
     };
     let outbox = Arc::clone(&allowed.desk.stores.outbox);
-    let call = async move { Ok((outbox.list(&selection).await?, outbox.count_dead(&filter, COUNT).await?)) };
+    let walk = DeadWalk::of(filter, COUNT);
+    let call = async move { Ok((outbox.list(&selection).await?, outbox.count_dead(&walk).await?.count())) };
     let (mut listing, count) = allowed.desk.ask("dead messages", call).await?;
     shown::discreet_messages(&allowed, &mut listing.messages);
     let now = layout::now(&allowed);

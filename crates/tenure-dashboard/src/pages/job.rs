@@ -5,8 +5,9 @@ use std::time::{Duration, SystemTime};
 
 use maud::{Markup, html};
 use tenure_core::observe::{AuditLine, AuditSelection};
-use tenure_core::outbox::{Count, Filter, Summary};
+use tenure_core::outbox::{Counted, Filter, Summary};
 
+use super::elsewhere;
 use super::layout::{self, Page, Place};
 use super::outbox::messages;
 use crate::act::Change;
@@ -29,7 +30,7 @@ pub(crate) const ID: Param = Param::text("id", 16, "the number of a job");
 
 /// All jobs of this process, and what the audit table says of those of others.
 pub(crate) async fn list(allowed: Allowed<View>) -> Answer {
-    let _ = allowed.desk.sampler.snapshot(allowed.desk.limits.refresh, super::SHORT).await;
+    let snapshot = allowed.desk.sampler.snapshot(allowed.desk.limits.refresh, super::SHORT).await;
     let jobs = allowed.desk.jobs.list();
     let audit = Arc::clone(&allowed.desk.stores.audit);
     let call = async move {
@@ -53,9 +54,10 @@ pub(crate) async fn list(allowed: Allowed<View>) -> Answer {
         div id="part-jobs" data-part="" data-refresh=[runs.then_some("2")] {
             (layout::head(&html! { "Jobs" }, &html! { "bulk changes of this process, the newest first" }))
             section class="card" { (listed(&allowed, &jobs)) }
+            @if let Some(facts) = &snapshot.facts { (elsewhere::card(&allowed, facts)) }
             section class="card" {
                 h2 { "Begun and ended on any node" }
-                p class="soft" { "As the audit table has it. A job is stopped on the node that runs it: a line without an end is one that runs there." }
+                p class="soft" { "As the audit table has it. A line without an end is of a job that runs, or whose process ended before it." }
                 (super::audit::lines(&lines, layout::now(&allowed)))
             }
         }
@@ -80,7 +82,7 @@ fn listed(asked: &Asked, jobs: &[Arc<Job>]) -> Markup {
                 stand(&progress.stand),
                 html! { a href=(href(asked, "/job", &[("id", &job.id)])) { code { (job.id) } } },
                 html! { (jobs::word(job.order.change)) " " (cut(&words(&job.order.filter), 160)) },
-                html! { (grouped(progress.changed)) },
+                html! { (grouped(progress.changed)) @if let Some(total) = progress.total { " of about " (number::count(total)) } },
                 cell(&job.order.by),
             ]
         })
@@ -95,14 +97,16 @@ fn listed(asked: &Asked, jobs: &[Arc<Job>]) -> Markup {
 
 /// One job.
 pub(crate) async fn page(allowed: Allowed<View>) -> Answer {
-    let _ = allowed.desk.sampler.snapshot(allowed.desk.limits.refresh, super::SHORT).await;
+    let snapshot = allowed.desk.sampler.snapshot(allowed.desk.limits.refresh, super::SHORT).await;
     let id = allowed.query.need(&ID)?;
-    let missing = || {
-        Problem::NotFound(
-            "there is no such job in this process: it may run in another, or have ended long ago".into(),
-        )
+    let Some(job) = allowed.desk.jobs.get(&id) else {
+        return elsewhere::page(&allowed, &snapshot, &id).ok_or_else(|| {
+            Problem::NotFound(
+                "there is no such job in this process, and none reports it: it may have ended long ago"
+                    .into(),
+            )
+        });
     };
-    let job = allowed.desk.jobs.get(&id).ok_or_else(missing)?;
     let progress = job.progress();
     let runs = progress.stand == Stand::Running;
     let main = html! {
@@ -121,17 +125,25 @@ fn about(asked: &Asked, job: &Job, progress: &Progress) -> Markup {
         .unwrap_or_else(|| asked.desk.now())
         .duration_since(job.begun)
         .unwrap_or(Duration::ZERO);
-    let part = progress.changed as f64 / job.order.limit as f64;
+    // Counted when it began: what dies or is changed by others since then makes it differ.
+    let whole = progress.total.map_or(job.order.limit, |total| total.number.max(progress.changed)).max(1);
+    let part = progress.changed as f64 / whole as f64;
     let done = match job.order.change {
         Change::Retry => "pending again",
         Change::Discard => "discarded",
     };
     let when = |at: SystemTime| html! { (moment::write(at)) };
     html! {
-        p { b { (grouped(progress.changed)) } " of at most " (grouped(job.order.limit)) " messages are " (done) }
-        (bar("info", 0.0, part, "how much of the limit"))
+        p {
+            b { (grouped(progress.changed)) }
+            @if let Some(total) = progress.total { " of about " (number::of(total, "message", "messages")) } @else { " messages" }
+            " " (done) ", at most " (grouped(job.order.limit))
+        }
+        (bar("info", 0.0, part, "how much of it is done"))
+        @if let Some(trouble) = &progress.trouble { div class="notice warn" { "The database gives no answer; " (cut(trouble, 300)) } }
         (facts(&[
             ("What", html! { (jobs::word(job.order.change)) " " (cut(&words(&job.order.filter), 400)) }),
+            ("Looked at", html! { (grouped(progress.looked)) " dead messages, each once, in the order of their numbers" }),
             ("Rate", html! { "at most " (grouped(job.order.rate)) " a second" }),
             ("By", cell(&job.order.by)),
             ("Begun", when(job.begun)),
@@ -166,7 +178,7 @@ pub(crate) fn confirm(
     change: Change,
     filter: &Filter,
     fields: &Markup,
-    count: Count,
+    counted: &Counted,
     first: &[Summary],
 ) -> Markup {
     let (path, verb, question) = match change {
@@ -175,16 +187,20 @@ pub(crate) fn confirm(
             ("/act/discard-all", "Discard", Some("Discard these messages? They will not be sent."))
         }
     };
+    let count = counted.count();
     let many = number::of(count, "message", "messages");
+    let looked = grouped(counted.looked.into());
     let class = if change == Change::Retry { "main" } else { "danger" };
     let limit = count.number.max(1).min(LIMIT_MAX.into());
     html! {
         (layout::head(&html! { (verb) " " (many) "?" }, &html! { "nothing was changed so far" }))
         section class="card" {
             p { "Meant are " b { (cut(&words(filter), 400)) } ": " (many) "." }
+            @if count.or_more { p class="soft" { "Counted among the first " (looked) " dead messages; the job goes through all of them." } }
+            @else { p class="soft" { "Looked at were " (looked) " dead messages." } }
             @if change == Change::Retry { p { "They become pending again, due at once and with a full budget of attempts; a receiver that cannot take them all at once is spared by the rate." } }
             @else { p { "They will not be sent. They are kept, and can be looked at, until they are old enough to be swept." } }
-            @if count.number > 0 {
+            @if count.number > 0 || count.or_more {
                 (form(asked, path, question, &html! {
                     (fields)
                     label { "At most" input type="number" name="limit" min="1" max=(LIMIT_MAX) value=(if count.or_more { u64::from(LIMIT_MAX) } else { limit }); }

@@ -5,6 +5,7 @@ use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::Response;
 use maud::{DOCTYPE, Markup, html};
+use tenure_core::outbox::Count;
 use tenure_core::time::StoreTime;
 
 use super::{assets, sentence};
@@ -142,7 +143,7 @@ fn places(asked: &Asked, place: Place, snapshot: &Snapshot) -> Markup {
 
 /// How things stand, in a word.
 pub(crate) fn state(asked: &Asked, snapshot: &Snapshot) -> Markup {
-    let verdict = sentence::of(snapshot, &asked.desk.thresholds);
+    let verdict = sentence::of(snapshot, &asked.desk);
     pill(verdict.tone, verdict.word)
 }
 
@@ -155,7 +156,7 @@ pub(crate) fn dead_badge(snapshot: &Snapshot) -> Markup {
 /// What is said above everything while the store gives no answer.
 pub(crate) fn banner(snapshot: &Snapshot) -> Markup {
     let age = snapshot.age();
-    let old = age.filter(|age| age.as_secs() > 15);
+    let old = age.filter(|_| snapshot.is_old());
     html! {
         @if let Some((since, text)) = &snapshot.away {
             div class="banner bad" role="alert" {
@@ -167,7 +168,11 @@ pub(crate) fn banner(snapshot: &Snapshot) -> Markup {
             }
         } @else if let Some(age) = old {
             div class="banner warn" role="alert" {
-                "The database has not answered for a while: what you see is from " (span(age)) " ago."
+                @if age <= snapshot.rests {
+                    "The database answers slowly, and is asked less often: what you see is from " (span(age)) " ago."
+                } @else {
+                    "The database has not answered for a while: what you see is from " (span(age)) " ago."
+                }
             }
         } @else if let Some(facts) = snapshot.facts.as_ref().filter(|facts| !facts.gaps.is_empty()) {
             div class="banner warn" role="alert" {
@@ -224,7 +229,7 @@ pub(crate) fn missing(asked: &Asked, trouble: &crate::problem::Trouble) -> Marku
     html! {
         div class="notice bad" role="alert" {
             b { "This part is missing: " } (cell(&trouble.to_string()))
-            @if waiting > 0 { " " (waiting) " questions wait." }
+            @if waiting > 0 { " " (number::of(Count::exactly(waiting as u64), "question waits", "questions wait")) "." }
             @if let Some(age) = age { " The numbers in the head are from " (span(age)) " ago." }
         }
     }
@@ -249,6 +254,21 @@ pub(crate) fn now(asked: &Asked) -> StoreTime {
 /// A link to a message.
 pub(crate) fn message_link(asked: &Asked, id: &str) -> Markup {
     html! { a href=(href(asked, "/message", &[("id", id)])) { code { (cell(id)) } } }
+}
+
+/// The same in a table, where a whole id would take the room of what is more important: it is had by pointing at it.
+pub(crate) fn message_link_short(asked: &Asked, id: &str) -> Markup {
+    let chars: Vec<char> = id.chars().collect();
+    if chars.len() <= 16 {
+        return message_link(asked, id);
+    }
+    let short = format!(
+        "{}…{}",
+        chars[..8].iter().collect::<String>(),
+        chars[chars.len() - 4..].iter().collect::<String>()
+    );
+    let (title, _) = beginning(id, 200);
+    html! { a href=(href(asked, "/message", &[("id", id)])) title=(title) { code { (cell(&short)) } } }
 }
 
 /// A link to a lease.

@@ -8,6 +8,7 @@ use axum::http::HeaderValue;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::Response;
 use maud::{Markup, html};
+use tenure_core::entity::{HEADER_CAUSATION, HEADER_CORRELATION, causing_event};
 use tenure_core::observe::{AuditLine, AuditSelection};
 use tenure_core::outbox::{Attempt, Details, State};
 use tenure_core::time::StoreTime;
@@ -33,7 +34,7 @@ use crate::{fields, shown};
 /// The last attempts that are listed.
 const ATTEMPTS: usize = 200;
 /// Headers by which a message tells which story it belongs to.
-const CORRELATIONS: [&str; 3] = ["correlation", "correlation-id", "correlation_id"];
+const CORRELATIONS: [&str; 4] = [HEADER_CORRELATION, "correlation", "correlation-id", "correlation_id"];
 
 /// What was just done; only these words can stand in the address.
 pub(crate) const DONE: Param =
@@ -133,7 +134,6 @@ fn about(asked: &Asked, details: &Details, now: StoreTime) -> Markup {
 
 fn buttons(asked: &Asked, details: &Details) -> Markup {
     let id = hidden("id", &details.summary.id);
-    let question = "Discard this message? It will not be sent.";
     html! {
         @if details.summary.state == State::Dead {
             div class="actions" {
@@ -141,10 +141,36 @@ fn buttons(asked: &Asked, details: &Details) -> Markup {
                     (form(asked, "/act/retry", None, &html! { (id) button class="main" { "Retry" } }))
                 }
                 @if asked.may_do(Action::DiscardMessages) {
-                    (form(asked, "/act/discard", Some(question), &html! { (id) button class="danger" { "Discard" } }))
+                    (form(asked, "/act/discard", None, &html! { (id) button class="danger" { "Discard…" } }))
                 }
                 @if !asked.may_do(Action::RetryMessages) { span class="soft" { "You may look at it, but not retry or discard it." } }
             }
+        }
+    }
+}
+
+/// The question before a discard. Nothing was changed so far.
+pub(crate) fn confirm(asked: &Asked, details: &Details) -> Markup {
+    let message = &details.summary;
+    let back = href(asked, "/message", &[("id", &message.id)]);
+    html! {
+        (layout::head(&html! { "Discard this message?" }, &html! { "nothing was changed so far" }))
+        section class="card" {
+            (facts(&[
+                ("Message", code(&message.id)),
+                ("State", state::message(message)),
+                ("Topic", cell(&message.topic)),
+                ("Type", cell(&message.kind)),
+                ("Last error", html! { @if let Some(error) = &message.last_error { (cut(error, 600)) } }),
+            ]))
+            @if message.state == State::Dead {
+                p { "It will not be sent. It is kept, and can be looked at, until it is old enough to be swept." }
+                (form(asked, "/act/discard", None, &html! {
+                    (hidden("id", &message.id)) (hidden("sure", "yes"))
+                    button class="danger" { "Discard" }
+                    a class="button" href=(back) { "Leave it" }
+                }))
+            } @else { p { "Only a dead message can be discarded. " a href=(back) { "Back to it" } } }
         }
     }
 }
@@ -159,7 +185,12 @@ fn content_of(asked: &Asked, details: &Details) -> Markup {
             .collect(),
         _ => vec![],
     };
-    let story = pairs.iter().find(|(name, _)| CORRELATIONS.contains(&name.to_ascii_lowercase().as_str()));
+    let header = |wanted: &str| {
+        pairs.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value.as_str())
+    };
+    // What cannot be asked for is not offered: the header may hold anything.
+    let story = CORRELATIONS.into_iter().find_map(header).filter(|text| fields::CORRELATION.takes(text));
+    let cause = header(HEADER_CAUSATION).and_then(causing_event);
     html! {
         section class="card" {
             h2 { "What it says" }
@@ -179,7 +210,8 @@ fn content_of(asked: &Asked, details: &Details) -> Markup {
                         dl class="facts" { @for (name, value) in &pairs { dt { (cell(name)) } dd { (cut(value, 300)) } } }
                     } @else if !headers.is_empty() { h3 { "Headers" } p { (cut(headers, 1_000)) } }
                     p class="more" {
-                        @if let Some((_, correlation)) = story { a href=(href(asked, "/story", &[("correlation", correlation)])) { "Its story" } " · " }
+                        @if let Some((stream, version)) = &cause { a href=(href(asked, "/event", &[("stream", stream.as_str()), ("version", &version.to_string())])) { "The event that sent it" } " · " }
+                        @if let Some(correlation) = story { a href=(href(asked, "/story", &[("correlation", correlation)])) { "Its story" } " · " }
                         @if details.payload.is_some() { a href=(href(asked, "/message/payload", &[("id", &details.summary.id)])) { "Download the payload" } }
                     }
                 }

@@ -7,6 +7,8 @@ mod charts;
 pub(crate) mod cluster;
 mod daemons;
 mod dead;
+mod elsewhere;
+mod heard;
 mod history;
 mod job;
 pub(crate) mod layout;
@@ -29,8 +31,9 @@ use crate::auth::Action;
 use crate::live;
 use crate::routes::{Anyone, Route, With};
 
-/// How long a page that is about something else waits for the numbers of its head.
-const SHORT: Duration = Duration::from_millis(500);
+/// How long a page that is about something else waits for the numbers of its head: it is to be there within 300 ms also where
+/// nobody has looked for a while, and without them it says so.
+const SHORT: Duration = Duration::from_millis(150);
 
 /// The rows of the table.
 pub(crate) const ROUTES: &[Route] = &[
@@ -62,9 +65,9 @@ pub(crate) const ROUTES: &[Route] = &[
     Route::form("/act/retry", "retries one dead message", &With(Operate, act::retry))
         .action(Action::RetryMessages)
         .params(act::ONE),
-    Route::form("/act/discard", "discards one dead message", &With(Operate, act::discard))
+    Route::form("/act/discard", "discards one dead message, after a question", &With(Operate, act::discard))
         .action(Action::DiscardMessages)
-        .params(act::ONE),
+        .params(act::ONE_FOR_GOOD),
     Route::form("/act/retry-all", "retries dead messages, after a dry run", &With(Operate, act::retry_all))
         .action(Action::RetryMessages)
         .params(act::GROUP),

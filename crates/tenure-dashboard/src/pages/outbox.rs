@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use maud::{Markup, html};
-use tenure_core::outbox::{Listing, Selection, Summary};
+use tenure_core::outbox::{BISECT_MARGIN, Listing, Selection, Summary};
 use tenure_core::time::StoreTime;
 
-use super::layout::{self, Page, Place, message_link};
-use super::{charts, overview};
+use super::layout::{self, Page, Place, message_link_short};
+use super::{charts, elsewhere, overview};
 use crate::asked::{Allowed, Asked, View};
 use crate::fields;
 use crate::problem::Problem;
 use crate::routes::Answer;
 use crate::sampler::Snapshot;
 use crate::shown;
+use crate::view::number::grouped;
 use crate::view::pager::{href, pager};
 use crate::view::state;
 use crate::view::table::{Column, table};
@@ -23,19 +24,19 @@ use crate::view::time::{ago, clock, distance};
 /// The page.
 pub(crate) async fn page(allowed: Allowed<View>) -> Answer {
     let snapshot = allowed.desk.sampler.snapshot(allowed.desk.limits.refresh, super::SHORT).await;
-    let filter = fields::filter(&allowed.query, allowed.desk.now())?;
-    let selection = Selection {
-        filter,
-        before: fields::before(&allowed.query)?,
-        limit: allowed.desk.limits.page,
-        steps: 0,
-    };
     let outbox = Arc::clone(&allowed.desk.stores.outbox);
-    let mut found = allowed.desk.ask("a search", async move { outbox.list(&selection).await }).await;
+    let mut found = match selection(&allowed) {
+        Ok(selection) => {
+            let call = async move { outbox.list(&selection).await };
+            allowed.desk.ask("a search", call).await.map_err(Problem::Store)
+        }
+        // Told beside the form, in which everything stays as it was written.
+        Err(problem) => Err(problem),
+    };
     if let Ok(listing) = &mut found {
         shown::discreet_messages(&allowed, &mut listing.messages);
     }
-    let problem = found.as_ref().err().cloned();
+    let status = found.as_ref().err().map(Problem::status);
     let main = html! {
         (layout::head(&html! { "Outbox" }, &html! { "messages on their way, and where they have got to" }))
         div id="part-numbers" data-part="" { (numbers(&allowed, &snapshot)) }
@@ -44,16 +45,26 @@ pub(crate) async fn page(allowed: Allowed<View>) -> Answer {
             (search(&allowed)?)
             @match &found {
                 Ok(listing) => { (listed(&allowed, listing)?) }
-                Err(trouble) => { (layout::missing(&allowed, trouble)) }
+                Err(Problem::Store(trouble)) => { (layout::missing(&allowed, trouble)) }
+                Err(problem) => { div class="notice bad" role="alert" { (problem.to_string()) ". Nothing was searched." } }
             }
         }
         (charts::day(&snapshot.series))
     };
     let mut response = layout::page(&allowed, Page::new(Place::Outbox, "Outbox").live("numbers"), &main);
-    if let Some(trouble) = problem {
-        *response.status_mut() = Problem::Store(trouble).status();
+    if let Some(status) = status {
+        *response.status_mut() = status;
     }
     Ok(response)
+}
+
+fn selection(asked: &Asked) -> Result<Selection, Problem> {
+    Ok(Selection {
+        filter: fields::filter(&asked.query, asked.desk.now())?,
+        before: fields::before(&asked.query)?,
+        limit: asked.desk.limits.page,
+        steps: 0,
+    })
 }
 
 /// What is kept fresh.
@@ -61,6 +72,7 @@ pub(crate) fn numbers(asked: &Asked, snapshot: &Snapshot) -> Markup {
     html! {
         @if let Some(facts) = &snapshot.facts {
             (overview::tiles(asked, facts))
+            (elsewhere::running(asked, facts))
             div class="grid" { (charts::charts(asked, &snapshot.series, facts)) }
         }
     }
@@ -113,9 +125,10 @@ fn search(asked: &Asked) -> Result<Markup, Problem> {
             (field("topic", "Topic", "exactly"))
             (field("source", "Source", "exactly"))
             (field("type", "Type", "exactly"))
-            (field("from", "From", "-15m or 2026-11-15T09:30:00Z"))
-            (field("until", "Until", "-5m"))
+            (field("from", "From", "2026-11-15 or -2h"))
+            (field("until", "Until", "2026-11-16 or -5m"))
             div { button class="main" { "Search" } }
+            p class="soft wide" { "Times are of UTC unless they name a zone: " code { "2026-11-15" } ", " code { "2026-11-15 09:30" } ", " code { "2026-11-15T09:30:00+01:00" } ", or back from now: " code { "-15m" } ", " code { "-2h" } ", " code { "-7d" } "." }
         }
     })
 }
@@ -127,8 +140,12 @@ fn listed(asked: &Asked, listing: &Listing) -> Result<Markup, Problem> {
     let next = listing.more_before.map(|row| row.0.to_string());
     let is_whole = listing.messages.len() >= asked.desk.limits.page as usize;
     let none = if next.is_some() { "None so far." } else { "There is no such message." };
+    let by_time = given.iter().any(|(name, value)| matches!(*name, "from" | "until") && !value.is_empty());
     Ok(html! {
         (messages(asked, &listing.messages, now, none))
+        @if by_time {
+            p class="soft" { "A search by time goes by the numbers of messages, which rise as time does, and looks at " (grouped(BISECT_MARGIN.unsigned_abs())) " more at both ends. Where another program has set " code { "created_at" } " by hand, messages may be missing here: search without a time, or by state." }
+        }
         @if let (Some(back), false, Some(_)) = (listing.looked_back_to, is_whole, &next) {
             p class="soft" { "Looked through messages back to " (clock(back)) "; there are older ones: go on with the next page." }
         }
@@ -140,19 +157,19 @@ fn listed(asked: &Asked, listing: &Listing) -> Result<Markup, Problem> {
 pub(crate) fn messages(asked: &Asked, messages: &[Summary], now: StoreTime, none: &str) -> Markup {
     let columns = [
         Column::short("State"),
-        Column::text("Message"),
+        Column::short("Message"),
         Column::text("Topic, type"),
         Column::text("Source"),
         Column::short("Enqueued"),
         Column::number("Attempts"),
-        Column::text("Last"),
+        Column::wide("Last"),
     ];
     let rows: Vec<Vec<Markup>> = messages
         .iter()
         .map(|message| {
             vec![
                 html! { (state::message(message)) @if message.halts { div class="soft" { "halts its source" } } },
-                message_link(asked, &message.id),
+                message_link_short(asked, &message.id),
                 html! { (cell(&message.topic)) span class="why" { (cell(&message.kind)) } },
                 html! { @if let Some(source) = &message.source { (cell(source)) span class="why" { "no. " (message.sequence.version) } } },
                 ago(message.created_at, now),

@@ -4,10 +4,10 @@ use maud::{Markup, html};
 use tenure_core::time::StoreTime;
 
 use super::charts::charts;
+use super::heard::{Office, relays, relays_in_office};
 use super::history;
 use super::layout::{self, Page, Place, lease_link};
-use super::sentence::{self, is_relay_lease, relays};
-use super::stuck::stuck;
+use super::{sentence, stuck::stuck};
 use crate::asked::{Allowed, Asked, View};
 use crate::routes::Answer;
 use crate::sampler::{Facts, Snapshot};
@@ -30,7 +30,7 @@ pub(crate) async fn page(allowed: Allowed<View>) -> Answer {
 
 /// What is kept fresh.
 pub(crate) fn part(asked: &Asked, snapshot: &Snapshot) -> Markup {
-    let verdict = sentence::of(snapshot, &asked.desk.thresholds);
+    let verdict = sentence::of(snapshot, &asked.desk);
     let now = layout::now(asked);
     html! {
         section class={ "sentence " (verdict.tone.class()) } aria-label="How things stand" {
@@ -92,15 +92,9 @@ fn office(asked: &Asked, facts: &Facts, now: StoreTime) -> Markup {
     let here = asked.desk.this_node.as_ref();
     let mine = |name: &str| html! { @if here.is_some_and(|node| node.name.as_str() == name) { " " span class="tag" { "this node" } } };
     let uses_cluster = facts.look.leader.is_some() || !facts.look.nodes.is_empty();
-    let offices: Vec<_> =
-        facts.leases.iter().filter(|lease| is_relay_lease(lease) && lease.is_held(facts.leases_at)).collect();
+    let offices = relays_in_office(facts);
     let relays = relays(facts);
     let standing_by = relays.iter().filter(|row| row.report.state == "standing by").count();
-    let free: Vec<_> = relays
-        .iter()
-        .filter(|row| row.report.state == "at work" || row.report.state.starts_with("on "))
-        .take(TOLD)
-        .collect();
     let alive = facts.look.nodes.iter().filter(|standing| standing.is_alive(facts.look.now)).count();
     html! {
         section class="card" {
@@ -124,13 +118,18 @@ fn office(asked: &Asked, facts: &Facts, now: StoreTime) -> Markup {
                 }
                 dt { "Relay" }
                 dd {
-                    @for lease in offices.iter().take(TOLD) {
-                        div { b { (cell(lease.node.name.as_str())) } (mine(lease.node.name.as_str())) " holds " (lease_link(asked, lease.name.as_str())) ", term " (lease.term) ", " (since(lease.acquired_at, now)) }
+                    @for office in offices.iter().take(TOLD) {
+                        @match office {
+                            Office::Lease(lease) => {
+                                div { b { (cell(lease.node.name.as_str())) } (mine(lease.node.name.as_str())) " holds " (lease_link(asked, lease.name.as_str())) ", term " (lease.term) ", " (since(lease.acquired_at, now)) }
+                            }
+                            Office::Says(row) => {
+                                div { b { (cell(row.node.name.as_str())) } (mine(row.node.name.as_str())) ", " (row.report.kind) " " (cell(&row.report.name)) ": " (cell(&row.report.state)) ", " (since(row.started_at, now)) }
+                            }
+                        }
                     }
-                    @for row in &free {
-                        div { b { (cell(row.node.name.as_str())) } (mine(row.node.name.as_str())) " is " (cell(&row.report.state)) ", " (since(row.started_at, now)) }
-                    }
-                    @if offices.is_empty() && free.is_empty() {
+                    @if offices.len() > TOLD { div class="soft" { "and " (offices.len() - TOLD) " more" } }
+                    @if offices.is_empty() {
                         (pill(Tone::Warn, "nobody"))
                         @if relays.is_empty() { " no lease of a relay is held, and none reports" }
                     }

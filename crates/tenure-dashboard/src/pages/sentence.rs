@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use tenure_core::health::{
-    self, HealthThresholds, LeaderState, Level, Others, StoreState, SubscriptionFacts,
+    self, DaemonFacts, HealthThresholds, LeaderState, Level, Others, StoreState, SubscriptionFacts,
 };
-use tenure_core::observe::{RunnerKind, RunnerRow};
 use tenure_core::outbox::Count;
-use tenure_core::subscription::Progress;
 
+use super::heard::{relays, relays_in_office};
+use crate::dashboard::Desk;
 use crate::sampler::{Facts, Snapshot};
-use crate::view::number::{grouped, of as count_of, rate};
+use crate::view::number::{of as count_of, rate};
 use crate::view::state::{Tone, level as word};
 use crate::view::time::span;
 
@@ -33,7 +33,20 @@ pub(crate) struct Verdict {
 }
 
 /// How things stand.
-pub(crate) fn of(snapshot: &Snapshot, thresholds: &HealthThresholds) -> Verdict {
+pub(crate) fn of(snapshot: &Snapshot, desk: &Desk) -> Verdict {
+    let here = |facts: &Facts| {
+        let others = Others::of(facts.runners.clone(), Some(&facts.look), |node| desk.is_here(node));
+        health::Facts { runners: desk.loops(), others: Some(others), ..health::Facts::default() }
+    };
+    told(snapshot, &desk.thresholds, here)
+}
+
+/// The same, with the loops of this process and those of others as `loops` has them.
+fn told(
+    snapshot: &Snapshot,
+    thresholds: &HealthThresholds,
+    loops: impl Fn(&Facts) -> health::Facts,
+) -> Verdict {
     let unknown = |sentence: &str, reasons: Vec<String>| Verdict {
         tone: Tone::Warn,
         word: "unknown",
@@ -47,7 +60,7 @@ pub(crate) fn of(snapshot: &Snapshot, thresholds: &HealthThresholds) -> Verdict 
             sentence: "The database gives no answer: whether messages flow is not known".to_owned(),
             reasons: vec![why.chars().take(300).collect()],
         },
-        (Some(facts), None, Some(age)) if age <= OLD => judge(facts, thresholds),
+        (Some(facts), None, Some(age)) if age <= OLD => judge(facts, thresholds, loops(facts)),
         (Some(_), None, _) => {
             unknown("What is known is old: the database has not answered for a while", vec![])
         }
@@ -55,82 +68,90 @@ pub(crate) fn of(snapshot: &Snapshot, thresholds: &HealthThresholds) -> Verdict 
     }
 }
 
-fn judge(facts: &Facts, thresholds: &HealthThresholds) -> Verdict {
-    let report = health::judge(&gathered(facts), thresholds);
-    let (mut level, mut reasons) = (report.level, report.reasons);
-    let nowhere = facts.slow.nowhere.len();
-    if nowhere > 0 {
-        let alive = facts.look.nodes.iter().any(|standing| standing.is_alive(facts.look.now));
-        level = level.max(if alive { Level::Degraded } else { Level::Unhealthy });
-        reasons.push(match nowhere {
-            1 => "1 daemon runs nowhere".to_owned(),
-            _ => format!("{} daemons run nowhere", grouped(nowhere as u64)),
-        });
+fn judge(facts: &Facts, thresholds: &HealthThresholds, loops: health::Facts) -> Verdict {
+    let report = health::judge(&gathered(facts, loops), thresholds);
+    let (mut sentence, about) = sentence(facts, thresholds);
+    let mut bad: Vec<_> = report.checks.iter().filter(|check| check.level > Level::Healthy).collect();
+    // The worst first; of what is equally bad, in the order of the judgement.
+    bad.sort_by_key(|check| std::cmp::Reverse(check.level));
+    let is_told = |name: &str| about.contains(&name);
+    // The sentence is about the worst there is: what is red because of dead messages must not read as if all were well.
+    let worst = bad
+        .first()
+        .filter(|worst| !bad.iter().any(|check| check.level == worst.level && is_told(&check.name)));
+    let mut told = about.clone();
+    if let Some(worst) = worst {
+        told.push(&worst.name);
+        sentence = format!("{}; {}", large(&worst.what), small(&sentence));
     }
-    let sentence = sentence(facts, thresholds);
-    // What the sentence says already is not said again.
-    let said =
-        |reason: &str| sentence.contains(reason) || reason.starts_with("the oldest message has waited");
-    reasons.retain(|reason| !said(reason));
-    reasons.truncate(REASONS);
-    Verdict { tone: Tone::of(level), word: word(level), sentence, reasons }
+    let reasons = bad.iter().filter(|check| !told.contains(&check.name.as_str()));
+    let reasons = reasons.map(|check| check.what.clone()).take(REASONS).collect();
+    Verdict { tone: Tone::of(report.level), word: word(report.level), sentence, reasons }
+}
+
+/// With a large letter at its beginning.
+fn large(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map(|first| first.to_uppercase().chain(rest).collect()).unwrap_or_default()
+}
+
+/// With a small one.
+fn small(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map(|first| first.to_lowercase().chain(rest).collect()).unwrap_or_default()
 }
 
 /// The same facts as probes are judged by, so that a page and a probe never differ.
-fn gathered(facts: &Facts) -> health::Facts {
-    let now = facts.look.now;
-    let alive = facts.look.nodes.iter().any(|standing| standing.is_alive(now));
-    let leader = match (alive, facts.look.leads(), &facts.look.leader) {
-        (false, _, _) => LeaderState::NotWanted,
-        (true, Some(_), _) => LeaderState::Leads,
-        (true, None, Some(lease)) => {
-            let since = lease.released_at.unwrap_or(lease.expires_at).until(now);
-            LeaderState::Vacant { since }
-        }
-        (true, None, None) => LeaderState::Vacant { since: Duration::ZERO },
-    };
-    let subscription = |progress: &Progress| SubscriptionFacts {
-        name: progress.name.to_string(),
-        behind: (facts.slow.head.0 - progress.position.0).max(0).unsigned_abs(),
-        moved_ago: progress.moved_at.until(facts.pulse.now),
-    };
+fn gathered(facts: &Facts, loops: health::Facts) -> health::Facts {
+    let slow = &facts.slow;
+    let subscription = |progress| SubscriptionFacts::of(progress, slow.head, facts.pulse.now);
+    let has_nodes = facts.look.nodes.iter().any(|standing| standing.is_alive(facts.look.now));
     health::Facts {
         store: StoreState::Answers,
         pulse: Some((facts.pulse.clone(), Duration::ZERO)),
-        leader,
-        runners: Vec::new(),
-        others: Some(Others { rows: facts.runners.rows.clone(), now: facts.runners.now }),
-        subscriptions: facts.slow.subscriptions.iter().map(subscription).collect(),
+        leader: LeaderState::of(&facts.look),
+        subscriptions: slow.subscriptions.iter().map(subscription).collect(),
+        daemons: Some(DaemonFacts { nowhere: slow.nowhere.len() as u64, wanted: slow.wanted, has_nodes }),
+        ..loops
     }
 }
 
-/// The sentence: what moves, what waits, and what is wrong first of all.
-fn sentence(facts: &Facts, thresholds: &HealthThresholds) -> String {
+/// The sentence: what moves and what waits; and the checks that it tells of.
+fn sentence(facts: &Facts, thresholds: &HealthThresholds) -> (String, Vec<&'static str>) {
+    const LAG: &str = "outbox-lag";
+    const DEAD: &str = "outbox-dead";
     let Facts { pulse, rates, .. } = facts;
     let out = rates.delivered.unwrap_or_default();
     let about = if rates.is_derived { "about " } else { "" };
     let lag = pulse.lag.unwrap_or_default();
     let waits = count_of(pulse.pending, "message waits", "messages wait");
+    let its = if pulse.pending == Count::exactly(1) { "its" } else { "their" };
     let at_least = if pulse.lag_is_least { "at least " } else { "" };
     let oldest = format!("the oldest for {at_least}{}", span(lag));
     if pulse.pending.number == 0 {
         return match (out > STILL, pulse.dead.number) {
-            (true, 0) => format!("Messages flow: {about}{}, and nothing waits", rate(out)),
-            (true, _) => format!("Messages flow: {about}{}, but {}", rate(out), dead(pulse.dead)),
-            (false, 0) => "All is quiet: nothing waits to be delivered".to_owned(),
-            (false, _) => format!("Nothing waits, but {}", dead(pulse.dead)),
+            (true, 0) => (format!("Messages flow: {about}{}, and nothing waits", rate(out)), vec![]),
+            (true, _) => {
+                (format!("Messages flow: {about}{}, but {}", rate(out), dead(pulse.dead)), vec![DEAD])
+            }
+            (false, 0) => ("All is quiet: nothing waits to be delivered".to_owned(), vec![]),
+            (false, _) => (format!("Nothing waits, but {}", dead(pulse.dead)), vec![DEAD]),
         };
     }
     if pulse.lag.is_none() {
         return match pulse.halted_sources.number {
-            0 => format!("{waits} for their time; nothing is late"),
-            _ => format!("{waits}, behind dead ones or for their time; nothing else is late"),
+            0 if pulse.lag_is_unknown() => (format!("{waits}, the first of them for their time"), vec![]),
+            0 => (format!("{waits} for {its} time; nothing is late"), vec![]),
+            _ => (format!("{waits}, behind dead ones or for {its} time; nothing else is late"), vec![]),
         };
     }
     if lag >= thresholds.lag_degraded {
         return match out > STILL {
-            true => format!("Messages are late: {waits}, {oldest}, while {about}{} go out", rate(out)),
-            false => format!("Nothing moves: {waits}, {oldest}{}", keeper(facts)),
+            true => (
+                format!("Messages are late: {waits}, {oldest}, while {about}{} go out", rate(out)),
+                vec![LAG],
+            ),
+            false => (format!("Nothing moves: {waits}, {oldest}{}", keeper(facts)), vec![LAG]),
         };
     }
     let flow = match out > STILL {
@@ -138,8 +159,8 @@ fn sentence(facts: &Facts, thresholds: &HealthThresholds) -> String {
         false => format!("{waits}, {oldest}"),
     };
     match pulse.dead.number {
-        0 => flow,
-        _ => format!("{flow}; {}", dead(pulse.dead)),
+        0 => (flow, vec![]),
+        _ => (format!("{flow}; {}", dead(pulse.dead)), vec![DEAD]),
     }
 }
 
@@ -149,26 +170,12 @@ fn keeper(facts: &Facts) -> String {
     if let Some(row) = relays.iter().find(|row| row.report.trouble.is_some()) {
         return format!("; the relay on {} is in trouble", row.node.name);
     }
-    let held = facts.leases.iter().any(|lease| is_relay_lease(lease) && lease.is_held(facts.leases_at));
-    match (relays.is_empty(), held) {
-        (true, false) => "; no relay is to be seen".to_owned(),
-        (true, true) | (false, true) => String::new(),
-        (false, false) if relays.iter().all(|row| row.report.state == "standing by") => {
-            "; relays stand by and none is in office".to_owned()
-        }
-        (false, false) => String::new(),
+    let works = relays_in_office(facts);
+    match (relays.is_empty(), works.is_empty()) {
+        (true, true) => "; no relay is to be seen".to_owned(),
+        (false, true) => "; relays stand by and none is in office".to_owned(),
+        (_, false) => String::new(),
     }
-}
-
-/// The relays that report.
-pub(crate) fn relays(facts: &Facts) -> Vec<&RunnerRow> {
-    let is_relay = |row: &&RunnerRow| matches!(row.report.kind, RunnerKind::Relay | RunnerKind::Parts);
-    facts.runners.rows.iter().filter(is_relay).collect()
-}
-
-/// Whether a lease stands for the office of a relay.
-pub(crate) fn is_relay_lease(lease: &tenure_core::lease::LeaseRecord) -> bool {
-    lease.kind.as_deref() == Some("outbox") || lease.name.as_str() == "outbox"
 }
 
 fn dead(dead: Count) -> String {
@@ -211,6 +218,7 @@ mod tests {
             daemons: 0,
             more_daemons: false,
             nowhere: vec![],
+            wanted: false,
         };
         let facts = Facts {
             pulse,
@@ -232,11 +240,11 @@ mod tests {
     }
 
     fn told_of(snapshot: &Snapshot) -> Verdict {
-        of(snapshot, &HealthThresholds::default())
+        super::told(snapshot, &HealthThresholds::default(), |_| health::Facts::default())
     }
 
     fn told(pending: u64, dead: u64, lag: Option<u64>, out: f64) -> (Tone, String) {
-        let verdict = of(&snapshot(pending, dead, lag, out), &HealthThresholds::default());
+        let verdict = told_of(&snapshot(pending, dead, lag, out));
         (verdict.tone, verdict.sentence)
     }
 
@@ -250,6 +258,11 @@ mod tests {
             ((0, 1, None, 0.0), Tone::Warn, "Nothing waits, but 1 message is dead"),
             ((3, 0, None, 0.0), Tone::Good, "3 messages wait for their time; nothing is late"),
             (
+                (1, 220, None, 0.0),
+                Tone::Bad,
+                "220 messages are dead; 1 message waits for its time; nothing is late",
+            ),
+            (
                 (1_204, 0, Some(360), 0.0),
                 Tone::Bad,
                 "Nothing moves: 1,204 messages wait, the oldest for 6 min; no relay is to be seen",
@@ -257,7 +270,8 @@ mod tests {
             (
                 (20_000, 200, Some(90), 50.0),
                 Tone::Bad,
-                "Messages are late: 10,000+ messages wait, the oldest for at least 1 min 30 s, while 50/s go out",
+                "200 messages are dead; messages are late: 10,000+ messages wait, the oldest for at least 1 min 30 s, \
+                 while 50/s go out",
             ),
         ] {
             let (pending, dead, lag, out) = facts;

@@ -1,4 +1,4 @@
-//! A story: all events that share a correlation, each below the one that caused it.
+//! A story: all events that share a correlation, and the messages that they sent; each below what caused it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -11,7 +11,9 @@ use super::streams::event_link;
 use crate::asked::{Allowed, Asked, View};
 use crate::fields;
 use crate::routes::Answer;
+use crate::sent::{self, Sent};
 use crate::view::pager::{href, pager};
+use crate::view::state;
 use crate::view::text::{cell, code, cut};
 use crate::view::time::ago;
 
@@ -30,9 +32,11 @@ pub(crate) async fn page(allowed: Allowed<View>) -> Answer {
     let rows =
         allowed.desk.ask("a story", async move { stories.story(&wanted, after, STORY_MAX).await }).await?;
     let next = rows.full(STORY_MAX).map(|last| last.to_string());
-    let tree = Tree::of(&rows.events);
+    let sent = sent::by(&allowed, &rows.events).await?;
+    let messages: usize = sent.iter().map(Sent::len).sum();
+    let tree = Tree::of(&rows.events, &sent);
     let main = html! {
-        (layout::head(&html! { "Story " (code(&correlation)) }, &html! { (rows.events.len()) " events" @if next.is_some() { " on this page" } }))
+        (layout::head(&html! { "Story " (code(&correlation)) }, &html! { (rows.events.len()) " events, " (messages) " messages" @if next.is_some() { " on this page" } }))
         section class="card" {
             @if rows.events.is_empty() { p class="none" { "No event has this correlation." } } @else { (branch(&allowed, &tree, &tree.roots, 0)) }
             @for row in rows.unreadable.iter().take(20) { p class="soft" { "The event at position " (row.position) " cannot be read: " (cut(&row.to_string(), 200)) } }
@@ -42,32 +46,39 @@ pub(crate) async fn page(allowed: Allowed<View>) -> Answer {
     Ok(layout::page(&allowed, Page::new(Place::Streams, "Story"), &main))
 }
 
+/// What stands below an event: what followed from it, or from the message that it sent in a place.
+type Below = (usize, Option<usize>);
+
 /// Events by what caused them.
 struct Tree<'a> {
     events: &'a [Recorded],
+    sent: &'a [Sent],
     roots: Vec<usize>,
-    below: BTreeMap<usize, Vec<usize>>,
+    below: BTreeMap<Below, Vec<usize>>,
 }
 
 impl<'a> Tree<'a> {
-    /// An event is below the one that its causation names, by id or by the message that it handled, if that one stands before
-    /// it: so there is no way round in a circle, whatever the rows say.
-    fn of(events: &'a [Recorded]) -> Self {
-        let mut known: HashMap<String, usize> = HashMap::new();
-        let (mut roots, mut below) = (Vec::new(), BTreeMap::<usize, Vec<usize>>::new());
-        for (at, event) in events.iter().enumerate() {
+    /// An event is below what its causation names: an event, the message that an event handled, or one that it sent (also when
+    /// that one is deleted); if that event stands before it. So there is no way round in a circle, whatever the rows say.
+    fn of(events: &'a [Recorded], sent: &'a [Sent]) -> Self {
+        let mut known: HashMap<String, Below> = HashMap::new();
+        let (mut roots, mut below) = (Vec::new(), BTreeMap::<Below, Vec<usize>>::new());
+        for (at, (event, sent)) in events.iter().zip(sent).enumerate() {
             let parent =
                 event.metadata.causation.as_ref().and_then(|causation| known.get(&causation.to_lowercase()));
             match parent {
                 Some(parent) => below.entry(*parent).or_default().push(at),
                 None => roots.push(at),
             }
-            known.insert(event.id.to_string(), at);
+            known.insert(event.id.to_string(), (at, None));
+            for (place, id) in sent::ids_of(event).enumerate() {
+                known.insert(id.to_string(), (at, Some(place).filter(|place| sent.contains_key(place))));
+            }
             if let Some(message) = &event.metadata.message_id {
-                known.entry(message.to_string().to_lowercase()).or_insert(at);
+                known.entry(message.to_string().to_lowercase()).or_insert((at, None));
             }
         }
-        Self { events, roots, below }
+        Self { events, sent, roots, below }
     }
 }
 
@@ -81,12 +92,30 @@ fn branch(asked: &Asked, tree: &Tree<'_>, these: &[usize], depth: usize) -> Mark
                     a href=(event_link(asked, event)) { b { (cell(&event.kind)) } }
                     " in " a href=(href(asked, "/stream", &[("name", event.stream.as_str())])) { (cell(event.stream.as_str())) } ", version " (event.version)
                     " " span class="soft" { (ago(event.recorded_at, now)) ", position " (event.position) }
-                    @if let Some(children) = tree.below.get(at) {
-                        @if depth < DEPTH_MAX { (branch(asked, tree, children, depth + 1)) }
-                        @else { p class="soft" { "… and what followed from it" } }
+                    @if !tree.sent[*at].is_empty() {
+                        ol class="story" {
+                            @for (place, message) in &tree.sent[*at] {
+                                li {
+                                    (state::message(message)) " message " a href=(href(asked, "/message", &[("id", &message.id)])) { (cell(&message.kind)) }
+                                    " to " (cell(&message.topic)) " " span class="soft" { (ago(message.created_at, now)) }
+                                    (followed(asked, tree, (*at, Some(*place)), depth))
+                                }
+                            }
+                        }
                     }
+                    (followed(asked, tree, (*at, None), depth))
                 }
             }
+        }
+    }
+}
+
+/// What followed from an event or a message.
+fn followed(asked: &Asked, tree: &Tree<'_>, from: Below, depth: usize) -> Markup {
+    html! {
+        @if let Some(children) = tree.below.get(&from) {
+            @if depth < DEPTH_MAX { (branch(asked, tree, children, depth + 1)) }
+            @else { p class="soft" { "… and what followed from it" } }
         }
     }
 }

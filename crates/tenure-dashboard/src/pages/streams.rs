@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use maud::{Markup, html};
 use tenure_core::event::{Direction, Recorded, StreamName, StreamRead, Version};
-use tenure_core::outbox::{Details, deterministic_id};
 use tenure_core::time::StoreTime;
 
 use super::layout::{self, Page, Place, message_link};
@@ -12,6 +11,7 @@ use crate::asked::{Allowed, Asked, View};
 use crate::params::Param;
 use crate::problem::Problem;
 use crate::routes::Answer;
+use crate::sent::{self, Sent};
 use crate::view::pager::{href, pager};
 use crate::view::payload;
 use crate::view::state;
@@ -23,8 +23,6 @@ use crate::{fields, shown};
 const FROM: Param = Param::number("from", 1, i64::MAX as u64, "the version to begin with");
 const BACK: Param = Param::yes("back", "the newest first");
 pub(crate) const VERSION: Param = Param::number("version", 1, i64::MAX as u64, "the version of an event");
-/// Messages that an event sent are looked for so far.
-const SENT_MAX: u32 = 16;
 
 /// Streams by name.
 pub(crate) async fn list(allowed: Allowed<View>) -> Answer {
@@ -131,11 +129,11 @@ pub(crate) async fn event(allowed: Allowed<View>) -> Answer {
     let version = allowed.query.number(&VERSION)?.ok_or_else(|| Problem::invalid("version", "is missing"))?;
     let version = Version(i64::try_from(version).unwrap_or(i64::MAX));
     let events = Arc::clone(&allowed.desk.stores.events);
-    let read = StreamRead::forward(stream.clone(), version, 1);
+    let read = StreamRead::forward(stream, version, 1);
     let page = allowed.desk.ask("an event", async move { events.read_stream(&read).await }).await?;
     let found = page.events.into_iter().find(|event| event.version == version);
     let mut event = found.ok_or_else(|| Problem::NotFound("there is no such event".into()))?;
-    let sent = sent(&allowed, &stream, version).await?;
+    let sent = sent::by(&allowed, std::slice::from_ref(&event)).await?.pop().unwrap_or_default();
     let now = layout::now(&allowed);
     let seeing = allowed.seeing();
     if seeing.is_some() {
@@ -184,34 +182,17 @@ pub(crate) async fn event(allowed: Allowed<View>) -> Answer {
     Ok(layout::page(&allowed, Page::new(Place::Streams, "Event"), &main))
 }
 
-/// The messages of an event have ids that follow from it: they are looked for until one is not there.
-async fn sent(asked: &Asked, stream: &StreamName, version: Version) -> Result<Vec<Details>, Problem> {
-    let (outbox, stream) = (Arc::clone(&asked.desk.stores.outbox), stream.clone());
-    let call = async move {
-        let mut found = Vec::new();
-        for index in 0..SENT_MAX {
-            let id = deterministic_id(stream.as_str(), version.0, i32::try_from(index).unwrap_or_default());
-            match outbox.show(&id.to_string(), 0).await? {
-                Some(details) => found.push(details),
-                None => break,
-            }
-        }
-        Ok(found)
-    };
-    Ok(asked.desk.ask("the messages of an event", call).await?)
-}
-
-fn sent_table(asked: &Asked, sent: &[Details]) -> Markup {
+fn sent_table(asked: &Asked, sent: &Sent) -> Markup {
     let columns =
         [Column::short("State"), Column::text("Message"), Column::text("Topic"), Column::text("Type")];
     let rows: Vec<Vec<Markup>> = sent
-        .iter()
-        .map(|details| {
+        .values()
+        .map(|message| {
             vec![
-                state::message(&details.summary),
-                message_link(asked, &details.summary.id),
-                cell(&details.summary.topic),
-                cell(&details.summary.kind),
+                state::message(message),
+                message_link(asked, &message.id),
+                cell(&message.topic),
+                cell(&message.kind),
             ]
         })
         .collect();

@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use tenure_core::show::reason;
 use tenure_core::time::StoreTime;
 
+use super::heard::{Heard, heard};
 use crate::asked::Asked;
 use crate::sampler::{DAEMONS_LOOKED_AT, Facts};
 use crate::shown;
@@ -26,6 +27,8 @@ pub(crate) fn stuck(asked: &Asked, facts: &Facts, now: StoreTime) -> Markup {
     let behind = |progress: &&tenure_core::subscription::Progress| {
         slow.head > progress.position && progress.moved_at.until(now) > READER_STILL
     };
+    // A process that has ended is in no trouble any more, whatever it said last.
+    let is_heard = |row: &&tenure_core::observe::RunnerRow| heard(facts, row) == Heard::Lately;
     let mut rows: Vec<(Tone, Markup, String, &str)> = Vec::new();
     for grave in slow.graves.iter().take(TOLD) {
         let what = html! {
@@ -72,8 +75,13 @@ pub(crate) fn stuck(asked: &Asked, facts: &Facts, now: StoreTime) -> Markup {
         let what = html! { "Daemon " b { (cell(daemon.name().as_str())) } " runs nowhere" span class="why" { (cut(&reason(daemon, &facts.look), 160)) } };
         rows.push((Tone::Warn, what, href(asked, "/daemons", &[("prefix", daemon.name().as_str())]), "Look"));
     }
-    for (row, trouble) in
-        facts.runners.rows.iter().filter_map(|row| Some((row, row.report.trouble.as_deref()?))).take(TOLD)
+    for (row, trouble) in facts
+        .runners
+        .rows
+        .iter()
+        .filter(is_heard)
+        .filter_map(|row| Some((row, row.report.trouble.as_deref()?)))
+        .take(TOLD)
     {
         let what = html! { (row.report.kind) " " b { (cell(&row.report.name)) } " on " (cell(row.node.name.as_str())) " is in trouble" span class="why" { (cut(trouble, 160)) } };
         rows.push((Tone::Warn, what, asked.link("/cluster"), "Look"));

@@ -5,10 +5,13 @@ use std::sync::Arc;
 use maud::{Markup, html};
 use tenure_core::event::Position;
 use tenure_core::observe::RunnerKind;
+use tenure_core::outbox::Count;
 use tenure_core::subscription::{Parked, Progress, SubscriptionName};
 use tenure_core::time::StoreTime;
 
+use super::cluster::state;
 use super::layout::{self, Page, Place};
+use crate::act;
 use crate::asked::{Allowed, Asked, View};
 use crate::auth::Action;
 use crate::fields;
@@ -79,15 +82,15 @@ fn head(snapshot: &Snapshot) -> Option<Position> {
 
 /// What the loops that read for a subscription say of themselves.
 fn reader(snapshot: &Snapshot, name: &str) -> Markup {
-    let rows = snapshot.facts.iter().flat_map(|known| &known.runners.rows);
+    let rows = snapshot.facts.iter().flat_map(|known| known.runners.rows.iter().map(move |row| (known, row)));
     let mine: Vec<_> = rows
-        .filter(|row| row.report.kind == RunnerKind::Subscription && row.report.name == name)
+        .filter(|(_, row)| row.report.kind == RunnerKind::Subscription && row.report.name == name)
         .take(5)
         .collect();
     html! {
-        @for row in &mine {
+        @for (known, row) in &mine {
             div {
-                (pill(if row.report.trouble.is_some() { Tone::Warn } else { Tone::Good }, &row.report.state.chars().take(60).collect::<String>())) " on " (cell(row.node.name.as_str()))
+                (state(known, row)) " on " (cell(row.node.name.as_str()))
                 @if let Some(trouble) = &row.report.trouble { span class="why" { (cut(trouble, 160)) } }
             }
         }
@@ -109,9 +112,9 @@ pub(crate) async fn page(allowed: Allowed<View>) -> Answer {
     let limit = allowed.desk.limits.page;
     let store = Arc::clone(&allowed.desk.stores.checkpoints);
     let wanted = name.clone();
-    let call =
-        async move { Ok((store.checkpoint(&wanted).await?, store.parked(&wanted, after, limit).await?)) };
-    let (checkpoint, parked) = allowed.desk.ask("a subscription", call).await?;
+    let checkpoint = act::subscription(&allowed, &name).await?;
+    let call = async move { store.parked(&wanted, after, limit).await };
+    let parked = allowed.desk.ask("a subscription", call).await?;
     let next = (parked.len() >= limit as usize)
         .then(|| parked.last().map(|one| one.aside.position.to_string()))
         .flatten();
@@ -130,7 +133,7 @@ pub(crate) async fn page(allowed: Allowed<View>) -> Answer {
                 ("Position", html! { (checkpoint.position) }),
                 ("Behind", html! { @if let Some(behind) = behind { "at most " (grouped(behind)) " events" } }),
                 ("Moved", html! { @if let Some(Progress { moved_at, .. }) = &moved { (ago(*moved_at, now)) } }),
-                ("Moved by operators", html! { (checkpoint.rewinds) " times" }),
+                ("Moved by operators", html! { (number::of(Count::exactly(checkpoint.rewinds), "time", "times")) }),
                 ("Reader", reader(&snapshot, &text)),
             ]))
             (rewind(&allowed, &text))
@@ -172,7 +175,7 @@ fn rewind(asked: &Asked, name: &str) -> Markup {
         @if asked.may_do(Action::Rewind) {
             details {
                 summary { "Move it to another position" }
-                p class="soft" { "Back: what follows is handled again. Forward: what lies between is never handled. Write the name once more to confirm." }
+                p class="soft" { "Back: what follows is handled again. Forward: what lies between is never handled; it cannot go beyond the end of the log. Write the name once more to confirm." }
                 (form(asked, "/act/rewind", Some("Move the subscription?"), &html! {
                     (hidden("subscription", name))
                     label { "Go on after position" input type="number" name="position" min="0" required; }

@@ -20,6 +20,11 @@ impl Column {
         Self { name, class: "name" }
     }
 
+    /// A text for whose sake people look at the table: it has the most room.
+    pub(crate) const fn wide(name: &'static str) -> Self {
+        Self { name, class: "wide" }
+    }
+
     /// A number.
     pub(crate) const fn number(name: &'static str) -> Self {
         Self { name, class: "number" }

@@ -138,7 +138,7 @@ pub(crate) async fn parameters_are_bounded(rule: Option<Rule>) -> Found {
         ("from=1969-12-31T23:59:59Z", 400),
         ("from=-15m&until=9999-12-31T23:59:59Z", 200),
         ("topic=%00", 400),
-        ("unknown=1", 200),
+        ("unknown=1", 400),
         (&format!("topic={}", long(500)), 200),
         (&format!("topic={}", long(501)), 400),
         (&format!("id={}", long(101)), 400),

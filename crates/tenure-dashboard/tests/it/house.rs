@@ -376,6 +376,8 @@ async fn messages(store: &MemoryStore, text: &str) {
             .with_id(uuid::Uuid::from_u128(id))
             .from_source(ours.clone())
             .with_header("x-secret", format!("{SECRET} {ours}"))
+            .with_header("tenure-correlation", ours.clone())
+            .with_header("tenure-causation", format!("loan-{ours}@1"))
     };
     store.enqueue(&[message(1), message(2)], &Limits { payload: 64 * 1024 * 1024 }).await.unwrap();
     let rows = store.list(&Selection { limit: 10, ..Selection::default() }).await.unwrap().messages;
@@ -425,7 +427,8 @@ async fn events(store: &MemoryStore, text: &str) {
     event.metadata.correlation = Some(ours.clone());
     event.metadata.causation = Some(ours.clone());
     event.metadata.headers = [("x-secret".to_owned(), SECRET.to_owned())].into();
-    let append = Append::new(stream.clone(), Expected::NONE, vec![event]);
+    let sent = NewMessage::json(ours.clone(), ours.clone(), "{}").from_version(stream.as_str(), 1, 0);
+    let append = Append::new(stream.clone(), Expected::NONE, vec![event]).with_dispatches(vec![sent]);
     let limits = tenure_core::event::Limits { payload: 64 * 1024 * 1024 };
     let answer = EventStore::append(store, &append, &limits).await.unwrap();
     assert!(matches!(answer, AppendAnswer::Appended(_)), "{answer:?}");

@@ -79,6 +79,18 @@ async fn so_many_viewers_and_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn one_operator_does_not_take_all_views() {
+    let limits = Limits { viewers: 5, viewers_each: 2, ..Limits::default() };
+    let house = House::with(None, |dashboard| dashboard.limits(limits).unwrap(), "something").await;
+    let (vera, otto) = (Who::View.token().unwrap(), Who::Operate.token().unwrap());
+    let mut views = vec![open(&house, vera).await.unwrap(), open(&house, vera).await.unwrap()];
+    assert_eq!(open(&house, vera).await.err(), Some(503), "two are hers");
+    views.push(open(&house, otto).await.unwrap());
+    drop(views.remove(0));
+    assert!(open(&house, vera).await.is_ok(), "a place that was left is free");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_view_ends_with_the_token_of_its_viewer() {
     static LATER: AtomicU64 = AtomicU64::new(0);
     fn clock() -> SystemTime {
@@ -94,4 +106,49 @@ async fn a_view_ends_with_the_token_of_its_viewer() {
     LATER.store(61, Ordering::SeqCst);
     assert!(hear(&mut view, 20).await.1, "the token has ended");
     assert_eq!(open(&house, token).await.err(), Some(401));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_view_says_when_the_store_falls_silent_and_when_it_is_back() {
+    let house = House::new(None).await;
+    let mut view = open(&house, Who::View.token().unwrap()).await.unwrap();
+    assert!(hear(&mut view, 10).await.0.contains("event: snapshot"));
+    house.store.hang(true);
+    let (heard, ended) = hear(&mut view, 40).await;
+    assert!(!ended && heard.contains("The database has not answered for a while"), "{heard}");
+    house.store.hang(false);
+    let (heard, ended) = hear(&mut view, 40).await;
+    let last = heard.rsplit("event: snapshot").next().unwrap();
+    assert!(!ended && !last.contains("has not answered"), "{last}");
+}
+
+/// How many points the drawings of the outbox hold.
+async fn points(house: &House) -> usize {
+    let page = house.get("/outbox").bearer(Who::View).send().await;
+    assert_eq!(page.status, 200, "{}", page.body);
+    let charts = page.body.split("<path class=\"line-1\" d=\"").skip(1);
+    charts.map(|path| path.split('"').next().unwrap().matches(['M', 'L']).count()).max().unwrap_or_default()
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_drawn_outlives_a_pause_in_which_nobody_looks_and_one_of_the_store() {
+    let house = House::new(None).await;
+    let token = Who::View.token().unwrap();
+    let mut view = open(&house, token).await.unwrap();
+    hear(&mut view, 120).await;
+    drop(view);
+    let before = points(&house).await;
+    assert!(before >= 50, "two minutes by two seconds: {before}");
+    // passes time: nobody looks any longer
+    tokio::time::sleep(Duration::from_secs(240)).await;
+    let after = points(&house).await;
+    assert!(after >= before, "{before} points before a pause, {after} after it");
+    house.store.hang(true);
+    // passes time: the store gives no answer
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    house.store.hang(false);
+    let mut view = open(&house, token).await.unwrap();
+    hear(&mut view, 30).await;
+    let end = points(&house).await;
+    assert!(end > after, "{after} points before the store was silent, {end} after it");
 }

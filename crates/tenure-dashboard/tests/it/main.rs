@@ -4,16 +4,21 @@
 
 mod canary;
 mod checks;
+mod crowd;
+mod fuzz;
 mod hostile;
 mod hosts;
 mod house;
 mod jobs;
 mod live;
 mod loopback;
+mod mistakes;
+mod office;
 mod page;
 mod panics;
 mod samples;
 mod server;
 mod slow;
+mod story;
 mod walk;
 mod watched;

@@ -29,9 +29,9 @@ pub(crate) fn query(path: &str, text: &str) -> String {
 /// A route that changes something and is not here fails the walk.
 pub(crate) fn change(path: &str) -> Option<(Vec<(&'static str, &'static str)>, usize)> {
     Some(match path {
-        "/api/v1/outbox/retry" | "/api/v1/outbox/discard" | "/act/retry" | "/act/discard" => {
-            (vec![("id", DEAD_ID)], 1)
-        }
+        "/api/v1/outbox/retry" | "/api/v1/outbox/discard" | "/act/retry" => (vec![("id", DEAD_ID)], 1),
+        // Without `sure` a page asks, and nothing is changed.
+        "/act/discard" => (vec![("id", DEAD_ID), ("sure", "yes")], 1),
         "/api/v1/leases/release" | "/act/lease-release" => (vec![("name", "outbox")], 1),
         "/api/v1/daemons/steer" => (vec![("name", "work/one"), ("action", "pause")], 1),
         "/act/daemon" => (vec![("name", "work/one"), ("action", "pause")], 1),

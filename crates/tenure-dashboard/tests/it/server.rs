@@ -10,14 +10,14 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::house::{self, Who};
 use crate::watched::Watched;
 
-struct Server {
-    port: u16,
-    stop: tokio::sync::oneshot::Sender<()>,
-    task: tokio::task::JoinHandle<std::io::Result<()>>,
+pub(crate) struct Server {
+    pub(crate) port: u16,
+    pub(crate) stop: tokio::sync::oneshot::Sender<()>,
+    pub(crate) task: tokio::task::JoinHandle<std::io::Result<()>>,
     store: Arc<Watched>,
 }
 
-async fn start(auth: Auth, metrics_for: MetricsFor) -> Server {
+pub(crate) async fn start(auth: Auth, metrics_for: MetricsFor) -> Server {
     let store = house::filled("something").await;
     let stores = OperatorStores::of(Arc::clone(&store), Default::default());
     let dashboard = Dashboard::new(stores, auth, Hosts::loopback());
@@ -31,7 +31,7 @@ async fn start(auth: Auth, metrics_for: MetricsFor) -> Server {
 }
 
 impl Server {
-    async fn send(&self, text: &str) -> String {
+    pub(crate) async fn send(&self, text: &str) -> String {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).await.unwrap();
         // The server may have answered and closed before all was sent.
         let _ = stream.write_all(text.replace("PORT", &self.port.to_string()).as_bytes()).await;
@@ -40,13 +40,13 @@ impl Server {
         String::from_utf8_lossy(&answer).into_owned()
     }
 
-    async fn get(&self, path: &str, more: &str) -> String {
+    pub(crate) async fn get(&self, path: &str, more: &str) -> String {
         self.send(&format!("GET {path} HTTP/1.1\r\nhost: localhost:PORT\r\nconnection: close\r\n{more}\r\n"))
             .await
     }
 }
 
-fn status(answer: &str) -> &str {
+pub(crate) fn status(answer: &str) -> &str {
     answer.split(' ').nth(1).unwrap_or_default()
 }
 
@@ -72,10 +72,40 @@ async fn probes_are_told_up_or_down_and_nothing_else() {
     }
     server.store.go_away(true);
     assert_eq!(status(&server.get("/health/live", "").await), "200");
-    let ready = server.get("/health/ready", "").await;
-    assert_eq!(status(&ready), "503");
+    let mut ready = server.get("/health/ready", "").await;
+    while status(&ready) != "503" {
+        // passes time: the last answer of the store is taken for two seconds
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        ready = server.get("/health/ready", "").await;
+    }
     assert!(ready.ends_with("{\"status\":\"down\"}"), "{ready}");
     assert_eq!(status(&server.send("POST /health/live HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 0\r\n\r\n").await), "405");
+}
+
+#[tokio::test]
+async fn however_many_probes_there_are_the_store_is_asked_once() {
+    let server = start(Auth::tokens(house::tokens()), MetricsFor::Loopback).await;
+    let before = server.store.begun();
+    let told = futures_util::future::join_all((0..50).map(|_| server.get("/health/ready", ""))).await;
+    assert!(told.iter().all(|told| status(told) == "200"), "{told:?}");
+    assert_eq!(server.store.begun() - before, 1);
+    server.get("/health/ready", "").await;
+    assert_eq!(server.store.begun() - before, 1, "an answer is good for a while");
+}
+
+#[tokio::test]
+async fn probes_that_do_not_wait_for_their_answer_do_not_ask_again_and_again() {
+    let server = start(Auth::tokens(house::tokens()), MetricsFor::Loopback).await;
+    let before = server.store.begun();
+    server.store.hang(true);
+    for _ in 0..20 {
+        let probe = server.get("/health/ready", "");
+        // passes time: a probe that gives up soon
+        let _ = tokio::time::timeout(std::time::Duration::from_millis(20), probe).await;
+    }
+    assert_eq!(server.store.begun() - before, 1);
+    server.store.hang(false);
+    assert_eq!(status(&server.get("/health/ready", "").await), "200");
 }
 
 #[tokio::test]
@@ -86,11 +116,13 @@ async fn metrics_are_closed_to_strangers() {
         told.contains("text/plain; version=0.0.4") && told.ends_with("tenure_outbox_pending 1\n"),
         "{told}"
     );
-    for (host, more) in [("evil.test", ""), ("localhost", "x-forwarded-for: 10.0.0.1\r\n")] {
+    for (host, more, code) in
+        [("evil.test", "", "421"), ("localhost", "x-forwarded-for: 10.0.0.1\r\n", "401")]
+    {
         let told = server
             .send(&format!("GET /metrics HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n{more}\r\n"))
             .await;
-        assert_eq!(status(&told), "401", "{told}");
+        assert_eq!(status(&told), code, "{told}");
         assert!(!told.contains("pending"));
     }
     let closed = start(Auth::tokens(house::tokens()), MetricsFor::Closed).await;
@@ -162,4 +194,29 @@ async fn a_server_that_stops_lets_requests_end_and_takes_no_more() {
     store.hang(false);
     assert_eq!(status(&slow.await.unwrap()), "200");
     assert!(server.task.await.unwrap().is_ok());
+}
+
+/// A scraper that is not let in is told what to change: the name, the token, or that there are none.
+#[tokio::test]
+async fn who_may_not_look_is_told_which_of_the_reasons_it_is() {
+    let server = start(Auth::tokens(house::tokens()), MetricsFor::Loopback).await;
+    let bearer = |who: Who| format!("authorization: Bearer {}\r\n", who.token().unwrap());
+    let ask = |path: &str, host: &str, more: &str| {
+        format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n{more}\r\n")
+    };
+    let view = bearer(Who::View);
+    let told = server.send(&ask("/metrics", "relay-1.internal:7070", &view)).await;
+    assert!(status(&told) == "421" && told.contains("--host"), "{told}");
+    let told = server.send(&ask("/health/ready", "relay-1.internal:7070", &view)).await;
+    assert!(status(&told) == "200" && told.contains("no_report") && told.contains("--host"), "{told}");
+    let proxied = "x-forwarded-for: 10.0.0.1\r\n";
+    let told = server.get("/metrics", proxied).await;
+    assert!(status(&told) == "401" && told.contains("a token is missing"), "{told}");
+    let told = server.get("/metrics", &format!("{proxied}{}", bearer(Who::WrongToken))).await;
+    assert!(status(&told) == "401" && !told.contains("missing"), "{told}");
+    let nobody = start(Auth::insecure_loopback_only(), MetricsFor::Loopback).await;
+    for (path, key) in [("/metrics", "no metrics"), ("/health/ready", "no_report")] {
+        let told = nobody.send(&ask(path, "relay-1.internal:7070", &view)).await;
+        assert!(told.contains(key) && told.contains("no tokens are configured"), "{told}");
+    }
 }

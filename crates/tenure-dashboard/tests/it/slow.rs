@@ -78,3 +78,24 @@ async fn every_look_at_a_store_that_is_away_or_hangs_answers_in_time_and_says_so
         }
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn no_page_waits_for_numbers_that_are_not_asked_for_yet() {
+    let house = House::new(None).await;
+    house.store.hang(true);
+    let free = async {
+        // passes time: the store takes a second for the first numbers, so the next are asked for ten seconds later
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        house.store.hang(false);
+    };
+    let (told, ()) = tokio::join!(house.get("/").bearer(Who::View).send(), free);
+    assert_eq!(told.status, 200, "{}", told.body);
+    // passes time: the numbers are eight seconds old
+    tokio::time::sleep(Duration::from_secs(8)).await;
+    for path in ["/", "/cluster", "/outbox"] {
+        let before = tokio::time::Instant::now();
+        let told = house.get(path).bearer(Who::View).send().await;
+        assert_eq!(told.status, 200, "{}", told.body);
+        assert!(before.elapsed() < Duration::from_millis(100), "{path} took {:?}", before.elapsed());
+    }
+}

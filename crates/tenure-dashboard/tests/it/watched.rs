@@ -19,8 +19,10 @@ use tenure_core::id::Node;
 use tenure_core::lease::{Change, Fence, HistoryId, LeaseName, LeasePageOf, LeaseRecord, Revoke};
 use tenure_core::memory::MemoryStore;
 use tenure_core::observe::{AuditPage, AuditSelection, RunnerReport, Runners};
-use tenure_core::outbox::{CauseId, Count, Details, Filter, Graves, Listing, Pulse, Selection, Stats};
-use tenure_core::subscription::{Advance, Checkpoint, Parked, Progress, Step, SubscriptionName};
+use tenure_core::outbox::{
+    Acted, CauseId, Counted, DeadWalk, Details, Graves, Listing, Pulse, Selection, Stats,
+};
+use tenure_core::subscription::{Advance, Checkpoint, Parked, Progress, Rewind, Step, SubscriptionName};
 use tenure_core::time::StoreTime;
 use tokio::sync::watch;
 
@@ -33,6 +35,7 @@ pub(crate) struct Watched {
     dropped: AtomicUsize,
     hangs: watch::Sender<bool>,
     away: std::sync::atomic::AtomicBool,
+    loses: std::sync::atomic::AtomicBool,
 }
 
 impl Watched {
@@ -45,6 +48,7 @@ impl Watched {
             dropped: AtomicUsize::new(0),
             hangs: watch::Sender::new(false),
             away: false.into(),
+            loses: false.into(),
         }
     }
 
@@ -56,6 +60,11 @@ impl Watched {
     /// From now on everything is an error, or nothing is.
     pub(crate) fn go_away(&self, away: bool) {
         self.away.store(away, Ordering::SeqCst);
+    }
+
+    /// From now on what is asked is done, and every answer is lost; or none is.
+    pub(crate) fn lose_answers(&self, loses: bool) {
+        self.loses.store(loses, Ordering::SeqCst);
     }
 
     pub(crate) fn writes(&self) -> usize {
@@ -86,7 +95,14 @@ impl Watched {
         let answer = if self.away.load(Ordering::SeqCst) {
             Err(StoreError::Unreachable { store: "memory".into(), message: "it went away".into() })
         } else {
-            call.await
+            let answer = call.await;
+            match self.loses.load(Ordering::SeqCst) {
+                false => answer,
+                true => Err(StoreError::Unreachable {
+                    store: "memory".into(),
+                    message: "its answer is lost".into(),
+                }),
+            }
         };
         under_way.done = true;
         answer
@@ -137,17 +153,17 @@ impl OutboxAdmin for Watched {
     async fn show(&self, id: &str, payload_max: usize) -> Result<Option<Details>, StoreError> {
         self.call(false, self.inner.show(id, payload_max)).await
     }
-    async fn count_dead(&self, filter: &Filter, at_most: u32) -> Result<Count, StoreError> {
-        self.call(false, self.inner.count_dead(filter, at_most)).await
+    async fn count_dead(&self, walk: &DeadWalk) -> Result<Counted, StoreError> {
+        self.call(false, self.inner.count_dead(walk)).await
     }
     async fn graves(&self, after: Option<CauseId>, limit: u32, count_max: u32) -> Result<Graves, StoreError> {
         self.call(false, self.inner.graves(after, limit, count_max)).await
     }
-    async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
-        self.call(true, self.inner.retry(filter, by, limit)).await
+    async fn retry(&self, walk: &DeadWalk, by: &str) -> Result<Acted, StoreError> {
+        self.call(true, self.inner.retry(walk, by)).await
     }
-    async fn discard(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
-        self.call(true, self.inner.discard(filter, by, limit)).await
+    async fn discard(&self, walk: &DeadWalk, by: &str) -> Result<Acted, StoreError> {
+        self.call(true, self.inner.discard(walk, by)).await
     }
 }
 
@@ -209,7 +225,7 @@ impl CheckpointStore for Watched {
     ) -> Result<Vec<Parked>, StoreError> {
         self.call(false, self.inner.parked(name, after, limit)).await
     }
-    async fn rewind(&self, name: &SubscriptionName, to: Position, by: &str) -> Result<(), StoreError> {
+    async fn rewind(&self, name: &SubscriptionName, to: Position, by: &str) -> Result<Rewind, StoreError> {
         self.call(true, self.inner.rewind(name, to, by)).await
     }
 }

@@ -19,7 +19,7 @@ pub(crate) fn producer(options: &KafkaLeaseOptions) -> Result<FutureProducer<Qui
         .set("acks", "all")
         .set("linger.ms", "0")
         .set("message.timeout.ms", options.kafka.request_timeout.as_millis().to_string());
-    FutureProducer::from_config_and_context(&config, Quiet)
+    FutureProducer::from_config_and_context(&config, Quiet::default())
         .map_err(|error| explain(&options.kafka.label(), "opening a producer", &error))
 }
 

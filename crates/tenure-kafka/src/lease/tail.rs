@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ use super::publish;
 use super::record::{Key, Sign, What};
 use super::topic;
 use crate::clock;
-use crate::error::explain;
+use crate::error::{Complaint, explain};
 
 /// How long the reader waits for a record before it looks whether it is to stop.
 const TURN: Duration = Duration::from_millis(100);
@@ -137,7 +137,7 @@ fn reader(options: &KafkaLeaseOptions) -> Result<Arc<BaseConsumer<Quiet>>, Store
         .set("enable.partition.eof", "true")
         .set("auto.offset.reset", "earliest")
         .set("allow.auto.create.topics", "false");
-    let consumer = BaseConsumer::from_config_and_context(&config, Quiet);
+    let consumer = BaseConsumer::from_config_and_context(&config, Quiet::default());
     let failed = |error: KafkaError| explain(&options.kafka.label(), "reading the lease's topic", &error);
     consumer.map(Arc::new).map_err(failed)
 }
@@ -290,8 +290,17 @@ fn read(consumer: &BaseConsumer<Quiet>, topic: &str, shared: &Shared) {
 }
 
 /// A client that says what it has to say to the log's finer levels: those who call it are told by its answers.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Quiet;
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Quiet {
+    complaint: Arc<Mutex<Option<Complaint>>>,
+}
+
+impl Quiet {
+    /// What the client last complained of, where it says most.
+    pub(crate) fn complaint(&self) -> Option<Complaint> {
+        self.complaint.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
 
 impl ClientContext for Quiet {
     fn log(&self, _: RDKafkaLogLevel, facility: &str, line: &str) {
@@ -300,6 +309,8 @@ impl ClientContext for Quiet {
 
     fn error(&self, error: KafkaError, reason: &str) {
         tracing::debug!(%error, "{reason}");
+        let mut last = self.complaint.lock().unwrap_or_else(PoisonError::into_inner);
+        Complaint::keep(&mut last, &error, reason);
     }
 }
 

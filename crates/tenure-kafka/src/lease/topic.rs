@@ -12,10 +12,13 @@ use tenure_core::StoreError;
 use super::options::KafkaLeaseOptions;
 use super::tail::Quiet;
 use crate::clock;
-use crate::error::{explain, explain_code};
+use crate::error::{explain, explain_code, explain_heard};
 
 /// How long to wait before a new topic is looked for again.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// How many complaints of the client are listened to, at most.
+const COMPLAINTS_MAX: usize = 100;
 
 /// Sees to it that the topic is there and has exactly one partition.
 ///
@@ -65,7 +68,15 @@ async fn partitions(
     let (consumer, name, timeout) =
         (Arc::clone(consumer), options.topic.clone(), options.kafka.request_timeout);
     let looked = tokio::task::spawn_blocking(move || {
-        let metadata = consumer.fetch_metadata(Some(&name), timeout)?;
+        let fetched = consumer.fetch_metadata(Some(&name), timeout);
+        let metadata = fetched.map_err(|error| {
+            // What the client complains of it says to who polls it.
+            // An answer of none also stands for a line of the log: so it is asked so many times.
+            for _ in 0..COMPLAINTS_MAX {
+                let _ = consumer.poll(Duration::ZERO);
+            }
+            (error, consumer.context().complaint())
+        })?;
         let found = metadata.topics().iter().find(|topic| topic.name() == name);
         Ok(found.map(|topic| (topic.error().map(RDKafkaErrorCode::from), topic.partitions().len())))
     });
@@ -77,7 +88,7 @@ async fn partitions(
         Ok(Ok(Some((Some(RDKafkaErrorCode::LeaderNotAvailable), _)))) => Ok(Some(0)),
         Ok(Ok(Some((Some(code), _)))) => Err(explain_code(&label, &doing, code)),
         Ok(Ok(Some((None, count)))) => Ok(Some(count)),
-        Ok(Err(error)) => Err(explain(&label, &doing, &error)),
+        Ok(Err((error, complaint))) => Err(explain_heard(&label, &doing, &error, complaint)),
         Err(_) => Err(stopping(&label)),
     }
 }

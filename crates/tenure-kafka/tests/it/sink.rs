@@ -486,6 +486,9 @@ async fn a_password_shows_nowhere() {
         clean(&error);
         clean(&error.to_string());
     }
+    let misspelt = KafkaSink::from_url("kafka://h:1/t?property.compresion.type=gzip", EventSource::default());
+    let error = misspelt.unwrap_err().to_string();
+    assert!(error.contains("property.compresion.type") && !error.contains("gzip"), "{error}");
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let sink = sink(&format!("us3r:c4nary@127.0.0.1:{port}"), "t", Duration::from_millis(500));
     clean(&sink);

@@ -10,6 +10,7 @@ use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
 use tenure_core::StoreError;
 use tenure_core::contract::LeaseStore;
 use tenure_core::lease::{Acquire, Grant, Renew};
+use tenure_kafka::{KafkaLeaseOptions, KafkaLeases};
 
 use crate::place::{Place, Player, lease};
 
@@ -18,6 +19,17 @@ const TTL: Duration = Duration::from_millis(1500);
 fn admin(place: &Place) -> AdminClient<DefaultClientContext> {
     let brokers = place.options.kafka.brokers().join(",");
     ClientConfig::new().set("bootstrap.servers", brokers).create().unwrap()
+}
+
+/// The brokers of the tests know no passwords, and refuse to hear one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_password_that_is_refused_is_told_as_such_and_not_as_an_outage() {
+    let Some(place) = Place::real() else { return };
+    let url = format!("kafka://u:c4nary@{}/{}", place.options.kafka.brokers().join(","), place.options.topic);
+    let error = KafkaLeases::connect(KafkaLeaseOptions::from_url(&url).unwrap()).await.unwrap_err();
+    let told = error.to_string();
+    assert!(matches!(error, StoreError::Refused { .. }), "{told}");
+    assert!(told.contains("SASL") && !told.contains("c4nary"), "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -6,7 +6,7 @@ use sqlx::Connection as _;
 use tenure_core::StoreError;
 use tenure_core::contract::CheckpointStore as _;
 use tenure_core::event::{Position, Version};
-use tenure_core::subscription::{Advance, Aside, Step, SubscriptionName};
+use tenure_core::subscription::{Advance, Aside, Rewind, Step, SubscriptionName};
 
 use crate::events::stream;
 use crate::sandbox::{Sandbox, on_each};
@@ -83,7 +83,7 @@ async fn a_checkpoint_moves_in_the_handler_s_transaction(sandbox: &Sandbox) {
         .fetch_all(&mut *transaction)
         .await
         .unwrap();
-    store.sql().rewind(&name, Position(4), "op").await.unwrap();
+    assert_eq!(store.sql().rewind(&name, Position(4), "op").await.unwrap(), Rewind::Moved);
     let late = checkpoints.advance_in(&mut transaction, None, &step(4, 5)).await.unwrap();
     assert_eq!(late, Advance::Moved { at: Position(4) }, "it began before the operator came");
     assert_eq!(checkpoints.advance_in(&mut transaction, None, &ahead).await.unwrap(), Advance::Advanced);

@@ -69,7 +69,11 @@ fn asked(texts: &Statements) -> Vec<(&'static str, String, i64)> {
     let branch = |cause: &str| filled(&texts.dead_cause, &[cause, "101"]);
     let causes = ["0", "1", "2", "3"].map(branch).join(" UNION ALL ");
     let find = |statement: &str, last: &str| {
-        filled(statement, &["100", "NULL", "50", "NULL", "NULL", "NULL", "NULL", "NULL", last])
+        filled(statement, &["100", "9223372036854775807", "50", "NULL", "NULL", "NULL", "NULL", "NULL", last])
+    };
+    // A message that is not dead: what is dead beside it is not looked at.
+    let one = |statement: &str, last: &str| {
+        filled(statement, &["14999", "15000", "50", "'rare'", "NULL", "NULL", "NULL", "NULL", last])
     };
     // A row that is looked at is read once in its table, once where it was driven from, and a few times as a row of what was
     // made of it; that is at most so often.
@@ -91,6 +95,8 @@ fn asked(texts: &Statements) -> Vec<(&'static str, String, i64)> {
         ("a row by time", filled(&texts.outbox_row_before, &["15000"]), 2),
         ("dead ones", find(&texts.dead_find, ""), 50 * each),
         ("dead ones of a cause", find(&texts.dead_find_cause, "2"), 50 * each),
+        ("one that may be dead", one(&texts.dead_find, ""), each),
+        ("one that may be dead of a cause", one(&texts.dead_find_cause, "2"), each),
         ("the next cause", filled(&texts.dead_cause_next, &["1"]), 2),
         ("causes", filled(&texts.dead_causes, &[&causes]), 4 * 101 * 4),
         ("a pulse", filled(&texts.outbox_pulse, &["101"]), 101 * each),

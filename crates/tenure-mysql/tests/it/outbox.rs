@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use sqlx::{AssertSqlSafe, Row as _};
 use tenure_core::StoreError;
-use tenure_core::contract::{EnqueueError, OutboxAdmin as _, OutboxStore as _};
+use tenure_core::contract::{EnqueueError, OutboxAdmin as _, OutboxStore};
 use tenure_core::id::NodeName;
 use tenure_core::outbox::{
-    Body, Discover, Filter, Found, Kind, Look, MessageError, NewMessage, Next, Outcome, Page, Recorded,
-    RowId, Selection, UnorderedLook,
+    Body, DeadWalk, Discover, Filter, Found, Kind, Limits, Look, MessageError, NewMessage, Next, Outcome,
+    Page, Recorded, RowId, Selection, UnorderedLook,
 };
 use tenure_sql::SqlStore;
 
@@ -273,9 +273,9 @@ fn s50_a_message_that_is_retried_is_not_swept() {
             let dead = outcome(row.id, row.attempts + 1, Kind::Rejected, Next::Dead { halt: false });
             store.record(None, &node(), &[dead]).await.unwrap();
             let filter = Filter::default();
-            let (swept, retried) =
-                tokio::join!(store.sweep(None, &at_once, None), store.retry(&filter, "op", 10));
-            let (swept, retried) = (swept.unwrap().dead, retried.unwrap().len() as u64);
+            let walk = DeadWalk::of(filter.clone(), 10);
+            let (swept, retried) = tokio::join!(store.sweep(None, &at_once, None), store.retry(&walk, "op"));
+            let (swept, retried) = (swept.unwrap().dead, retried.unwrap().ids.len() as u64);
             assert_eq!(swept + retried, 1, "one of them has it");
             let rows = look(&store).await.rows;
             assert_eq!(rows.len() as u64, retried, "what is pending has its message");
@@ -424,6 +424,87 @@ fn the_published_grants_are_enough() {
         for what in ["p", "q", "r"] {
             sandbox.batch(&format!("DROP USER {}@'%'", name(what))).await;
         }
+    });
+}
+
+/// What the server does not take in one piece is refused before it is sent, with both numbers and what to do; the connection and
+/// the transaction go on. (A server that is sent too much closes the connection, which looks like a network that broke.)
+#[test]
+fn a_payload_above_max_allowed_packet_is_refused_with_both_sizes() {
+    on_both(|sandbox| async move {
+        let store = sandbox.store().await;
+        let limits = Limits { payload: 1 << 30 };
+        let mut user = sandbox.user().await;
+        let asked = sqlx::query("SELECT CAST(@@max_allowed_packet AS SIGNED)").fetch_one(&mut user).await;
+        let most: i64 = asked.unwrap().get(0);
+        let of = |bytes: usize| NewMessage::json("t", "k", format!("\"{}\"", "x".repeat(bytes)));
+        let large = of(usize::try_from(most).unwrap());
+        let check = |error: String| {
+            let sizes = ["max_allowed_packet is", &most.to_string()];
+            for part in
+                sizes.into_iter().chain(["Raise max_allowed_packet", "enqueue fewer", "payload limit"])
+            {
+                assert!(error.contains(part), "{part}: {error}");
+            }
+        };
+        let own = OutboxStore::enqueue(store.sql(), std::slice::from_ref(&large), &limits).await;
+        check(own.expect_err("too large").to_string());
+        sqlx::raw_sql("BEGIN").execute(&mut user).await.unwrap();
+        let outbox = store.outbox().with_limits(limits);
+        let first = outbox.enqueue(&mut user, &of(2_000_000)).await.unwrap();
+        check(outbox.enqueue(&mut user, &large).await.expect_err("too large").to_string());
+        let second = outbox.enqueue(&mut user, &of(10)).await.unwrap();
+        sqlx::raw_sql("COMMIT").execute(&mut user).await.unwrap();
+        let own = OutboxStore::enqueue(store.sql(), &[of(2_000_000)], &limits).await.unwrap();
+        for id in [first.id, second.id, own[0].id] {
+            assert!(store.sql().show(&id.to_string(), 0).await.unwrap().is_some(), "{id}");
+        }
+    });
+}
+
+/// A session that refuses what is too large before it sends it, and notes what it has sent.
+#[derive(Default)]
+struct Narrow {
+    sent: Vec<String>,
+}
+
+#[async_trait::async_trait]
+impl tenure_sql::Session for Narrow {
+    async fn run(&mut self, call: &tenure_sql::Call<'_>) -> Result<tenure_sql::Answer, tenure_sql::Fault> {
+        Ok(self.run_all(std::slice::from_ref(call)).await?.remove(0))
+    }
+
+    async fn run_all(
+        &mut self,
+        calls: &[tenure_sql::Call<'_>],
+    ) -> Result<Vec<tenure_sql::Answer>, tenure_sql::Fault> {
+        let bytes =
+            |call: &tenure_sql::Call<'_>| call.params.iter().map(tenure_sql::Value::size).sum::<usize>();
+        if calls.iter().map(bytes).sum::<usize>() > 512 * 1024 {
+            return Err(tenure_sql::Fault::new(tenure_sql::FaultKind::Refused, "nothing was sent"));
+        }
+        self.sent.extend(calls.iter().map(|call| call.sql.to_owned()));
+        Ok(vec![tenure_sql::Answer::default(); calls.len()])
+    }
+}
+
+/// An earlier call has left its savepoint in the user's transaction. One that is refused before anything was sent goes back to
+/// its own, or nowhere: else the user's work since then would be undone.
+#[test]
+fn what_was_refused_unsent_undoes_nothing_that_came_before() {
+    on_both(|sandbox| async move {
+        let outbox = sandbox.store().await.sql().outbox();
+        let of = |bytes: usize| NewMessage::json("t", "k", format!("\"{}\"", "x".repeat(bytes)));
+        let mut session = Narrow::default();
+        outbox.enqueue(&mut session, &of(10)).await.unwrap();
+        session.sent.push("the user's own work".into());
+        outbox.enqueue_all(&mut session, &[of(300_000), of(300_000)]).await.expect_err("too large");
+        let work = session.sent.iter().position(|sql| sql.starts_with("the user's")).unwrap();
+        let after = &session.sent[work + 1..];
+        let at = |word: &str| after.iter().position(|sql| sql.starts_with(word));
+        let (opened, undone) = (at("SAVEPOINT"), at("ROLLBACK TO SAVEPOINT"));
+        assert!(opened.is_some() && opened < undone, "it goes back to a savepoint of its own: {after:?}");
+        assert!(!after.iter().any(|sql| sql.contains("INSERT")), "{after:?}");
     });
 }
 

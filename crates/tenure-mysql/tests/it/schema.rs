@@ -104,6 +104,8 @@ async fn s39_a_migration_that_was_broken_off_is_taken_up_again(server: Server) {
         let script = store.migrations();
         let part: String = script.split_inclusive(";\n").take(done).collect();
         run(&sandbox.url, part).await;
+        let missing = store.missing().await.unwrap().statements;
+        assert!(missing.is_empty() || missing.contains("run `tenure migrate`"), "after {done}: {missing}");
         let migrated = store.migrate().await.unwrap_or_else(|error| panic!("after {done}: {error}"));
         assert_eq!(migrated.to, newest(), "after {done} statements");
         store.verify_schema().await.unwrap();

@@ -89,6 +89,7 @@ impl Backend for MySqlBackend {
             Need::DeleteRow,
             Need::RegressTerm,
             Need::KillSessions,
+            Need::Forgetting,
         ]
     }
 }

@@ -9,7 +9,7 @@ use tenure_core::event::{PAGE_MAX, Position, StreamName};
 use tenure_core::lease::Fence;
 use tenure_core::outbox::shorten;
 use tenure_core::subscription::{
-    Advance, Checkpoint, PARKED_COUNT_MAX, Parked, Progress, Step, SubscriptionName,
+    Advance, Checkpoint, PARKED_COUNT_MAX, Parked, Progress, Rewind, Step, SubscriptionName,
 };
 use tenure_sql::{Columns, Reader};
 use tokio_postgres::GenericClient;
@@ -165,11 +165,17 @@ impl CheckpointStore for PostgresStore {
         rows.iter().map(|row| Reader { store: &shared.label }.parked(&Plain(row))).collect()
     }
 
-    async fn rewind(&self, name: &SubscriptionName, to: Position, by: &str) -> Result<(), StoreError> {
+    async fn rewind(&self, name: &SubscriptionName, to: Position, by: &str) -> Result<Rewind, StoreError> {
         let shared = &self.shared;
         let params: Params<'_> =
             &[(&name.as_str(), Type::TEXT), (&to.0, Type::INT8), (&shorten(by), Type::TEXT)];
-        shared.run(&shared.statements.events.checkpoint_rewind, params).await.map(|_| ())
+        let rows = shared.run(&shared.statements.events.checkpoint_rewind, params).await?;
+        let row = Plain(super::session::only(&shared.label, &rows)?);
+        let told = |column| row.number(column).map_err(|message| corrupt(&shared.label, message));
+        Ok(match told("moved")?.unwrap_or_default() {
+            0 => Rewind::Beyond { end: Position(told("log_end")?.unwrap_or_default()) },
+            _ => Rewind::Moved,
+        })
     }
 }
 

@@ -4,7 +4,8 @@ use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::OutboxAdmin;
 use tenure_core::outbox::{
-    CauseId, Count, Details, Filter, Graves, Listing, PULSE_MAX, Pulse, Selection, Stats,
+    Acted, CauseId, Counted, DeadWalk, Details, Graves, Listing, MessageId, PULSE_MAX, Pulse, Selection,
+    Stats, Summary,
 };
 use tenure_sql::Reader;
 use tokio_postgres::types::Type;
@@ -40,19 +41,23 @@ impl OutboxAdmin for PostgresStore {
         self.shared.show(id, payload_max).await
     }
 
-    async fn count_dead(&self, filter: &Filter, at_most: u32) -> Result<Count, StoreError> {
-        self.shared.count_dead(filter, at_most).await
+    async fn named(&self, ids: &[MessageId]) -> Result<Vec<Summary>, StoreError> {
+        self.shared.named(ids).await
+    }
+
+    async fn count_dead(&self, walk: &DeadWalk) -> Result<Counted, StoreError> {
+        self.shared.count_dead(walk).await
     }
 
     async fn graves(&self, after: Option<CauseId>, limit: u32, count_max: u32) -> Result<Graves, StoreError> {
         self.shared.graves(after, limit, count_max).await
     }
 
-    async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
-        self.shared.decide(&self.shared.statements.outbox.retry, filter, by, limit).await
+    async fn retry(&self, walk: &DeadWalk, by: &str) -> Result<Acted, StoreError> {
+        self.shared.decide(&self.shared.statements.outbox.retry, walk, by).await
     }
 
-    async fn discard(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
-        self.shared.decide(&self.shared.statements.outbox.discard, filter, by, limit).await
+    async fn discard(&self, walk: &DeadWalk, by: &str) -> Result<Acted, StoreError> {
+        self.shared.decide(&self.shared.statements.outbox.discard, walk, by).await
     }
 }

@@ -5,7 +5,8 @@ use std::time::SystemTime;
 
 use tenure_core::StoreError;
 use tenure_core::outbox::{
-    CauseId, Count, DEAD_LOOK_MAX, Filter, GRAVES_MAX, Grave, Graves, Selection, State, Summary, shorten,
+    Acted, CauseId, Count, Counted, DeadWalk, Filter, GRAVES_MAX, Grave, Graves, RowId, State, Summary,
+    shorten,
 };
 use tokio_postgres::types::Type;
 use tokio_postgres::{Error, Row};
@@ -65,95 +66,112 @@ impl Shared {
         Ok(Graves { graves: found.into_iter().filter_map(grave).collect(), more_after })
     }
 
-    /// How many dead messages there are, counted up to a bound.
-    pub(super) async fn count_dead(&self, filter: &Filter, at_most: u32) -> Result<Count, StoreError> {
-        if !may_be_dead(filter) {
-            return Ok(Count::default());
-        }
-        if filter.id.is_some() {
-            let filter = Filter { state: Some(State::Dead), ..filter.clone() };
-            let listing = self.list(&Selection { filter, limit: 1, ..Selection::default() }).await?;
-            return Ok(Count::up_to(at_most.into(), listing.messages.len() as u64));
-        }
-        let Filter { topic, source, kind, from, until, .. } = filter;
-        let wanted = i64::from(at_most) + 1;
-        let any = topic.is_none() && source.is_none() && kind.is_none() && from.is_none() && until.is_none();
-        let most = i64::from(DEAD_LOOK_MAX);
-        let steps = if any { wanted.min(most) } else { most };
-        let given = Given::of(filter);
-        let (sql, params) =
-            given.params(&self.statements.outbox.count_dead, &None, &wanted, (&steps, Type::INT8));
+    /// How many dead messages of a walk fit.
+    pub(super) async fn count_dead(&self, walk: &DeadWalk) -> Result<Counted, StoreError> {
+        let Some(given) = Given::of(walk) else { return Ok(Counted::default()) };
+        let (sql, params) = given.params(&self.statements.outbox.count_dead);
         let rows = self.run(sql, &params).await?;
-        let read = |row: &Row| -> Result<(i64, i64), Error> { Ok((row.try_get(0)?, row.try_get(1)?)) };
-        let counted =
-            rows.first().map_or(Ok((0, 0)), read).map_err(|error| store_error(&self.label, error))?;
-        let (found, looked) = (counted.0.unsigned_abs(), counted.1);
-        let count = Count::up_to(at_most.into(), found);
-        Ok(Count { or_more: count.or_more || looked >= most, ..count })
+        let Some(row) = rows.first() else { return Ok(Counted::default()) };
+        let passed = passed(row, 0, walk).map_err(|error| store_error(&self.label, error))?;
+        Ok(Counted { number: passed.met, looked: passed.looked, more_after: passed.more_after })
     }
 
     /// Changes dead messages, and wakes a relay: what was changed may be due, or let others go.
-    pub(super) async fn decide(
-        &self,
-        sql: &Dead,
-        filter: &Filter,
-        by: &str,
-        limit: u32,
-    ) -> Result<Vec<String>, StoreError> {
-        let (true, Ok(id)) = (may_be_dead(filter), named(filter)) else { return Ok(Vec::new()) };
-        let (given, limit, by) = (Given::of(filter), i64::from(limit), shorten(by));
-        let (sql, params) = given.params(sql, &id, &limit, (&by, Type::TEXT));
+    pub(super) async fn decide(&self, sql: &Dead, walk: &DeadWalk, by: &str) -> Result<Acted, StoreError> {
+        let walk = walk.to_change();
+        let Some(given) = Given::of(&walk) else { return Ok(Acted::default()) };
+        let by = shorten(by);
+        let (sql, mut params) = given.params(sql);
+        params.push((&by, Type::TEXT));
         let begin = statements::begin(&self.limits);
         let wake = &self.statements.outbox.wake;
         let answers = self.run_all(&begin, &[(sql, &params), (wake, &[])]).await?;
-        let changed = answers.first().map_or(&[][..], |rows| rows);
-        let ids = changed.iter().map(|row| row.try_get::<_, Id>(0).map(|id| id.0.to_string()));
-        ids.collect::<Result<_, Error>>().map_err(|error| store_error(&self.label, error))
+        let rows = answers.first().map_or(&[][..], |rows| rows);
+        // There is one row at least, which says how far it has come.
+        let read = || -> Result<Acted, Error> {
+            let Some(first) = rows.first() else { return Ok(Acted::default()) };
+            let Passed { looked, more_after, .. } = passed(first, 1, &walk)?;
+            let mut ids = Vec::new();
+            for row in rows {
+                ids.extend(row.try_get::<_, Option<Id>>(0)?.map(|id| id.0.to_string()));
+            }
+            Ok(Acted { ids, looked, more_after })
+        };
+        read().map_err(|error| store_error(&self.label, error))
     }
 }
 
-/// A filter as the server takes it.
+/// How far a statement has come.
+struct Passed {
+    met: u64,
+    looked: u32,
+    more_after: Option<RowId>,
+}
+
+/// Reads `fit`, `met_at`, `met_last`, `looked` and `last` of `dead_passed`, from one column on.
+fn passed(row: &Row, from: usize, walk: &DeadWalk) -> Result<Passed, Error> {
+    let fit: i64 = row.try_get(from)?;
+    let (met, limit) = (fit.unsigned_abs(), u64::from(walk.limit));
+    // One more than is meant: it stays for the next call.
+    let (looked, more_after): (i64, Option<i64>) = match met > limit {
+        true => (row.try_get(from + 1)?, row.try_get(from + 2)?),
+        false => (row.try_get(from + 3)?, row.try_get(from + 4)?),
+    };
+    let looked = u32::try_from(looked).unwrap_or(u32::MAX);
+    let more_after = more_after.filter(|_| met > limit || looked >= walk.steps()).map(RowId);
+    Ok(Passed { met: met.min(limit), looked, more_after })
+}
+
+/// A walk as the server takes it.
 struct Given<'a> {
     filter: &'a Filter,
+    id: Option<String>,
+    limit: i64,
+    after: i64,
     from: Option<SystemTime>,
     until: Option<SystemTime>,
     cause: Option<i64>,
+    steps: i64,
 }
 
 impl<'a> Given<'a> {
-    fn of(filter: &'a Filter) -> Self {
-        let (from, until) = (filter.from.map(moment), filter.until.map(moment));
-        Self { filter, from, until, cause: filter.cause.map(CauseId::as_column) }
+    /// `None` when none can fit.
+    fn of(walk: &'a DeadWalk) -> Option<Self> {
+        let filter = &walk.filter;
+        if walk.limit == 0 || filter.state.is_some_and(|state| state != State::Dead) {
+            return None;
+        }
+        Some(Self {
+            filter,
+            id: named(filter).ok()?,
+            limit: walk.limit.into(),
+            after: walk.after(),
+            from: filter.from.map(moment),
+            until: filter.until.map(moment),
+            cause: filter.cause.map(CauseId::as_column),
+            steps: walk.steps().into(),
+        })
     }
 
-    /// The statement for this filter, and its parameters.
-    fn params<'p>(
-        &'p self,
-        sql: &'p Dead,
-        id: &'p Option<String>,
-        limit: &'p i64,
-        sixth: Param<'p>,
-    ) -> (&'p str, Vec<Param<'p>>) {
-        let mut params: Vec<Param<'p>> = vec![
+    /// The statement for this walk, and its parameters.
+    fn params<'p>(&'p self, sql: &'p Dead) -> (&'p str, Vec<Param<'p>>) {
+        let params: Vec<Param<'p>> = vec![
             (&self.filter.topic, Type::TEXT),
             (&self.filter.source, Type::TEXT),
             (&self.filter.kind, Type::TEXT),
-            (id, Type::TEXT),
-            (limit, Type::INT8),
-            sixth,
+            (&self.id, Type::TEXT),
+            (&self.limit, Type::INT8),
+            (&self.after, Type::INT8),
             (&self.from, Type::TIMESTAMPTZ),
             (&self.until, Type::TIMESTAMPTZ),
+            (&self.cause, Type::INT8),
+            (&self.steps, Type::INT8),
         ];
-        match &self.cause {
-            None => (&sql.any, params),
-            Some(cause) => {
-                params.push((cause, Type::INT8));
-                (&sql.of_cause, params)
-            }
-        }
+        let sql = match (&self.id, self.cause) {
+            (Some(_), _) => &sql.of_id,
+            (None, Some(_)) => &sql.of_cause,
+            (None, None) => &sql.any,
+        };
+        (sql, params)
     }
-}
-
-fn may_be_dead(filter: &Filter) -> bool {
-    filter.state.is_none_or(|state| state == State::Dead)
 }

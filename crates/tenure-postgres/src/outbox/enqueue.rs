@@ -7,7 +7,7 @@ use tenure_core::StoreError;
 use tenure_core::contract::EnqueueError;
 use tenure_core::outbox::{Enqueued, Existing, Limits, MessageId, NewMessage};
 use tenure_sql::limits::{RESTLESS_TRIES, STATEMENT_BYTES};
-use tenure_sql::{Columns, Reader, micros};
+use tenure_sql::{Columns, Reader, enqueueing, micros};
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::Type;
 
@@ -107,6 +107,15 @@ impl Outbox {
         message: &NewMessage,
     ) -> Result<Enqueued, EnqueueError> {
         message.check(&self.limits)?;
+        enqueueing(1, self.insert_sqlx(connection, message)).await
+    }
+
+    #[cfg(feature = "sqlx")]
+    async fn insert_sqlx(
+        &self,
+        connection: &mut sqlx::PgConnection,
+        message: &NewMessage,
+    ) -> Result<Enqueued, EnqueueError> {
         let id = id_of(message);
         for _ in 0..RESTLESS_TRIES {
             let (text, bytes) = message.body.parts();
@@ -146,6 +155,15 @@ impl Outbox {
         messages: &[NewMessage],
     ) -> Result<Vec<Enqueued>, EnqueueError> {
         NewMessage::check_all(messages, &self.limits)?;
+        enqueueing(messages.len(), self.insert_all_sqlx(connection, messages)).await
+    }
+
+    #[cfg(feature = "sqlx")]
+    async fn insert_all_sqlx(
+        &self,
+        connection: &mut sqlx::PgConnection,
+        messages: &[NewMessage],
+    ) -> Result<Vec<Enqueued>, EnqueueError> {
         let mut answers = Vec::with_capacity(messages.len());
         for messages in chunks(messages) {
             let batch = Batch::of(messages);
@@ -169,7 +187,7 @@ impl Outbox {
             let fresh = fresh.collect::<Result<Vec<bool>, _>>().map_err(|error| self.sqlx_error(error))?;
             let mut settled = self.settle(messages, rows.iter().map(crate::rows::OfSqlx), &fresh)?;
             for at in settled.unsettled() {
-                let answer = self.enqueue(&mut *connection, &messages[at]).await?;
+                let answer = self.insert_sqlx(&mut *connection, &messages[at]).await?;
                 settled.put(at, answer);
             }
             answers.extend(settled.answers());
@@ -199,6 +217,14 @@ impl Outbox {
         message: &NewMessage,
     ) -> Result<Enqueued, EnqueueError> {
         message.check(&self.limits)?;
+        enqueueing(1, self.insert_on(client, message)).await
+    }
+
+    async fn insert_on(
+        &self,
+        client: &(impl GenericClient + Sync),
+        message: &NewMessage,
+    ) -> Result<Enqueued, EnqueueError> {
         let id = id_of(message);
         for _ in 0..RESTLESS_TRIES {
             let (text, bytes) = message.body.parts();
@@ -235,6 +261,14 @@ impl Outbox {
         messages: &[NewMessage],
     ) -> Result<Vec<Enqueued>, EnqueueError> {
         NewMessage::check_all(messages, &self.limits)?;
+        enqueueing(messages.len(), self.insert_all_on(client, messages)).await
+    }
+
+    async fn insert_all_on(
+        &self,
+        client: &(impl GenericClient + Sync),
+        messages: &[NewMessage],
+    ) -> Result<Vec<Enqueued>, EnqueueError> {
         let mut answers = Vec::with_capacity(messages.len());
         for messages in chunks(messages) {
             let batch = Batch::of(messages);
@@ -257,7 +291,7 @@ impl Outbox {
             let fresh = fresh.collect::<Result<Vec<bool>, _>>().map_err(|error| self.error(error))?;
             let mut settled = self.settle(messages, rows.iter().map(Plain), &fresh)?;
             for at in settled.unsettled() {
-                let answer = self.enqueue_on(client, &messages[at]).await?;
+                let answer = self.insert_on(client, &messages[at]).await?;
                 settled.put(at, answer);
             }
             answers.extend(settled.answers());

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use tenure_core::StoreError;
-use tenure_core::outbox::{Details, Filter, Listing, Selection, State, Walk};
+use tenure_core::outbox::{Details, Filter, LIST_MAX, Listing, MessageId, Selection, State, Summary, Walk};
 use tenure_core::time::StoreTime;
 use tenure_sql::{Columns as _, Found, Reader};
 use tokio_postgres::Row;
@@ -17,7 +17,7 @@ use crate::store::Shared;
 use crate::writing::Params;
 
 /// How many rows of a smaller table are looked at, at most: each leads to a message elsewhere, on a page of its own.
-const STEPS_BESIDE: u32 = 8_000;
+const STEPS_BESIDE: u32 = 4_000;
 /// How many times as many rows as are wanted are looked at first.
 const FIRST_STEPS: u32 = 20;
 
@@ -76,6 +76,16 @@ impl Shared {
         let (sql, any) = (&self.statements.outbox.list.rows, Filter::default());
         let rows = self.run(sql, &Asked::of(&walk, &any).params(Some((&numbers, Type::INT8_ARRAY)))).await?;
         Ok(self.found(&rows)?.listing(&walk, None))
+    }
+
+    /// Messages by their ids, as a list shows them.
+    pub(super) async fn named(&self, ids: &[MessageId]) -> Result<Vec<Summary>, StoreError> {
+        let ids: Vec<String> = ids.iter().take(LIST_MAX as usize).map(ToString::to_string).collect();
+        let limit = u32::try_from(ids.len()).unwrap_or(LIST_MAX);
+        let walk = Walk { before: i64::MAX, floor: i64::MIN, steps: limit, limit: limit.saturating_add(1) };
+        let (sql, any) = (&self.statements.outbox.list.named, Filter::default());
+        let rows = self.run(sql, &Asked::of(&walk, &any).params(Some((&ids, Type::TEXT_ARRAY)))).await?;
+        Ok(self.found(&rows)?.listing(&walk, None).messages)
     }
 
     /// All about one message.

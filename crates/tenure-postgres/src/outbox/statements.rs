@@ -4,7 +4,7 @@
 
 use tenure_core::naming::Naming;
 
-use crate::statements::{BEGIN_WRITE, Limits, watched_session};
+use crate::statements::{Limits, watched_session};
 
 /// One half of the number of the lock that one who sleeps holds, a relay or a reader of events; the other is the number of
 /// the table. "tenw".
@@ -66,31 +66,40 @@ pub(crate) struct Lists {
     pub(crate) discarded: String,
     pub(crate) of_cause: String,
     pub(crate) rows: String,
+    pub(crate) named: String,
 }
 
-/// How dead messages are found: all of them, or those of one cause.
+/// How dead messages are found: all of them, those of one cause, or the one of an id.
 #[derive(Debug)]
 pub(crate) struct Dead {
     pub(crate) any: String,
     pub(crate) of_cause: String,
+    pub(crate) of_id: String,
 }
 
 impl Statements {
     pub(crate) fn new(naming: &Naming) -> Self {
         let fill = |template: &str| fill(naming, &template.replace("{dead_filter}", DEAD_FILTER));
-        let list = |walk: &str, joins: &str, state: &str, more: &str| {
+        let list = |walk: &str, but: &str, more: &str| {
             let template = include_str!("../../sql/outbox_list.sql");
-            let parts = [("{walk}", walk), ("{joins}", joins), ("{state}", state), ("{more}", more)];
+            let parts = [("{walk}", walk), ("{but}", but), ("{more}", more)];
             fill(&parts.iter().fold(template.to_owned(), |sql, (mark, part)| sql.replace(mark, part)))
         };
         let walked = |table: &str, fits: &str, which: &str| {
             let parts = [("{table}", table), ("{fits}", fits), ("{which}", which)];
             let walk = parts.iter().fold(WALK_BESIDE.to_owned(), |sql, (mark, part)| sql.replace(mark, part));
-            list(&walk, "", "", "")
+            list(&walk, "", "")
         };
-        let dead = |template: &str| Dead {
-            any: fill(&template.replace("{cause}", "")),
-            of_cause: fill(&template.replace("{cause}", " AND d.cause = $9")),
+        let dead = |template: &str| {
+            let fill = |walk: &str| {
+                let pass = include_str!("../../sql/outbox_dead_pass.sql").replace("{walk}", walk);
+                fill(&template.replace("{pass}", pass.trim_end()).replace("{passed}", DEAD_PASSED))
+            };
+            Dead {
+                any: fill(&DEAD_WALK.replace("{cause}", "")),
+                of_cause: fill(&DEAD_WALK.replace("{cause}", " AND d.cause = $9")),
+                of_id: fill(DEAD_BY_ID),
+            }
         };
         Self {
             look: fill(&look(WHOLE)),
@@ -106,16 +115,17 @@ impl Statements {
             wake: fill(include_str!("../../sql/outbox_wake.sql")),
             stats: fill(include_str!("../../sql/outbox_stats.sql")),
             list: Lists {
-                any: list(WALK, "", "", ""),
-                by_id: list(BY_ID, "", "", ""),
+                any: list(WALK, "", ""),
+                by_id: list(BY_ID, "", ""),
                 pending: walked("{outbox_pending}", "x.due_at IS NOT NULL", ""),
-                dispatched: list(WALK, UNFINISHED, " AND p.id IS NULL AND d.id IS NULL", ""),
+                dispatched: list(WALK, UNFINISHED, ""),
                 dead: walked("{outbox_dead}", "true", " AND x.discarded_at IS NULL"),
                 discarded: walked("{outbox_dead}", "x.discarded_at IS NOT NULL", ""),
                 of_cause: walked("{outbox_dead}", "true", " AND x.discarded_at IS NULL AND x.cause = $10"),
-                rows: list(BY_ROWS, "", "", ""),
+                rows: list(BY_ROWS, "", ""),
+                named: list(BY_IDS, "", ""),
             },
-            show: list(BY_ID, "", "", CONTENT),
+            show: list(BY_ID, "", CONTENT),
             attempts: fill(include_str!("../../sql/outbox_attempts.sql")),
             row_before: fill(include_str!("../../sql/outbox_row_before.sql")),
             pulse: fill(include_str!("../../sql/outbox_pulse.sql")),
@@ -146,8 +156,17 @@ const BY_ID: &str = "SELECT o.id, o.topic, o.source, o.type, o.created_at, true 
 /// Those of these numbers.
 const BY_ROWS: &str = "SELECT o.id, o.topic, o.source, o.type, o.created_at, true AS fits FROM {outbox} AS o \
      WHERE o.id = ANY ($10::bigint[])";
-const UNFINISHED: &str =
-    "\n    LEFT JOIN {outbox_pending} AS p ON p.id = w.id LEFT JOIN {outbox_dead} AS d ON d.id = w.id";
+/// Those of these ids.
+const BY_IDS: &str = "SELECT o.id, o.topic, o.source, o.type, o.created_at, true AS fits FROM {outbox} AS o \
+     WHERE o.message_id = ANY ($10::text[]::uuid[])";
+/// Those that are not finished are taken off, and read as two ranges of two indexes, for to look each row up would cost ten
+/// times as much.
+const UNFINISHED: &str = "
+        EXCEPT (
+            SELECT p.id FROM {outbox_pending} AS p WHERE p.id < $1 AND p.id >= (SELECT end_id FROM reached)
+            UNION ALL
+            SELECT d.id FROM {outbox_dead} AS d WHERE d.id < $1 AND d.id >= (SELECT end_id FROM reached)
+        )";
 const CONTENT: &str = ", o.content_type, o.headers, left(o.payload, $11) AS payload, \
      substring(o.payload_bytes FROM 1 FOR $11) AS payload_bytes, \
      coalesce(octet_length(o.payload), octet_length(o.payload_bytes), 0)::bigint AS payload_size";
@@ -205,6 +224,19 @@ fn look(pieces: LookPieces) -> String {
 const DEAD_FILTER: &str = "($1::text IS NULL OR o.topic = $1) AND ($2::text IS NULL OR o.source = $2) \
      AND ($3::text IS NULL OR o.type = $3) AND ($4::text IS NULL OR o.message_id = $4::text::uuid) \
      AND ($7::timestamptz IS NULL OR o.created_at >= $7) AND ($8::timestamptz IS NULL OR o.created_at < $8)";
+/// Dead messages in the order of their numbers, each with its place.
+const DEAD_WALK: &str = "SELECT d.id, row_number() OVER (ORDER BY d.id) AS place FROM {outbox_dead} AS d \
+     WHERE d.discarded_at IS NULL{cause} AND d.id > $6 ORDER BY d.id LIMIT $10";
+/// The one of an id, whatever it died of: that is looked at with the rest of the filter.
+const DEAD_BY_ID: &str = "SELECT d.id, 1::bigint AS place FROM {outbox} AS o JOIN {outbox_dead} AS d ON d.id = o.id \
+     WHERE o.message_id = $4::text::uuid AND d.discarded_at IS NULL AND d.id > $6 \
+       AND ($9::bigint IS NULL OR d.cause = $9) LIMIT $10";
+/// How far a pass has come: how many fit, one more than is meant if there are more; where the last that is meant stands, its place
+/// and its number; and, if there are no more, how many were looked at and the last of them.
+const DEAD_PASSED: &str = "SELECT f.fit, m.place AS met_at, m.id AS met_last, \
+            CASE WHEN f.fit <= $5 THEN (SELECT count(*) FROM w) END AS looked, \
+            CASE WHEN f.fit <= $5 THEN (SELECT max(id) FROM w) END AS last \
+     FROM (SELECT count(*) AS fit FROM fit) AS f LEFT JOIN (SELECT max(place) AS place, max(id) AS id FROM met) AS m ON true";
 
 /// Fills in what migrations and statements of the outbox have besides names of tables.
 pub(crate) fn fill(naming: &Naming, template: &str) -> String {
@@ -237,7 +269,7 @@ pub(crate) fn begin(limits: &Limits) -> String {
 /// Begins a transaction in which the planner may choose: for counting, where an index is of no use.
 pub(crate) fn begin_counting(limits: &Limits) -> String {
     let free = PLANNER[..5].iter().map(|setting| format!("SET LOCAL {}; ", setting.replace("off", "on")));
-    format!("{BEGIN_WRITE}; {}{}SET LOCAL jit = off", limits.local(), free.collect::<String>())
+    format!("{}; {}{}SET LOCAL jit = off", limits.opening(), limits.local(), free.collect::<String>())
 }
 
 fn planner(set: &str) -> String {

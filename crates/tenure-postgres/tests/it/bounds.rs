@@ -8,7 +8,7 @@ use tenure_core::contract::{AuditLog as _, CheckpointStore as _, LeaseAdmin, Out
 use tenure_core::event::Position;
 use tenure_core::lease::LeasePageOf;
 use tenure_core::observe::AuditSelection;
-use tenure_core::outbox::{Filter, Selection, State};
+use tenure_core::outbox::{DeadWalk, Filter, RowId, Selection, State};
 use tenure_core::time::StoreTime;
 use tokio_postgres::Client;
 
@@ -121,8 +121,14 @@ async fn what_an_operator_asks_for_touches_no_more_rows_than_it_may() {
         store.graves(None, 50, if large { 1_000 } else { 3 }).await.unwrap();
         times.push((round, "graves 50".into(), began.elapsed()));
         let began = Instant::now();
-        store.count_dead(&Filter { cause, ..Filter::default() }, 100).await.unwrap();
+        store.count_dead(&DeadWalk::of(Filter { cause, ..Filter::default() }, 100)).await.unwrap();
         times.push((round, "count_dead of a cause, 100".into(), began.elapsed()));
+        let nobody = Filter { topic: Some("nobody".into()), ..Filter::default() };
+        let walk = DeadWalk { steps: if large { 20_000 } else { 200 }, ..DeadWalk::of(nobody, 100) };
+        let began = Instant::now();
+        let acted = store.retry(&walk, "ada").await.unwrap();
+        assert_eq!((acted.ids.len(), acted.looked), (0, walk.steps), "a step of a walk by a rare topic");
+        times.push((round, "retry of a rare topic, one step".into(), began.elapsed()));
         let began = Instant::now();
         store.show(&newest.id, 4_096).await.unwrap().unwrap();
         times.push((round, "show".into(), began.elapsed()));
@@ -148,7 +154,7 @@ async fn what_an_operator_asks_for_touches_no_more_rows_than_it_may() {
             eprintln!("round {round}: {what}: {:.1} ms", took.as_secs_f64() * 1_000.0);
         }
         let began = Instant::now();
-        store.retry(&Filter { cause, ..Filter::default() }, "ada", 500).await.unwrap();
+        store.retry(&DeadWalk::of(Filter { cause, ..Filter::default() }, 500), "ada").await.unwrap();
         eprintln!("retry 500 of a cause: {:.1} ms", began.elapsed().as_secs_f64() * 1_000.0);
         let began = Instant::now();
         store.stats().await.unwrap();
@@ -172,4 +178,74 @@ async fn what_an_operator_asks_for_touches_no_more_rows_than_it_may() {
     let all: i64 = after.values().map(|(_, rows)| rows).sum::<i64>()
         - before.values().map(|(_, rows)| rows).sum::<i64>();
     assert!(all > 1_000, "the server has counted: {all}");
+}
+
+/// Among very many messages that wait, a search for finished ones reads the part of the queue that it goes by, and no more.
+#[tokio::test]
+async fn a_search_for_finished_messages_reads_only_so_much_of_the_queue() {
+    let Some(sandbox) = Sandbox::new(Mode::Direct).await else { return };
+    let client = sandbox.superuser().await;
+    let (outbox, pending) = (sandbox.table("outbox"), sandbox.table("outbox_pending"));
+    let sql = format!(
+        "SET session_replication_role = replica;
+         INSERT INTO {outbox} (source, source_seq, topic, type, payload)
+         SELECT 's' || i, i, 'orders', 'Placed', '{{}}' FROM generate_series(1, 20000) AS i;
+         INSERT INTO {pending} (id, source, source_seq, source_index, due_at)
+         SELECT id, source, source_seq, 0, created_at FROM {outbox};
+         SET session_replication_role = origin;
+         ANALYZE {outbox}, {pending};"
+    );
+    client.batch_execute(&sql).await.unwrap();
+    drop(client);
+    // passes time: until the server has counted what that session did
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let client = sandbox.superuser().await;
+    let before = touched(&sandbox, &client).await;
+    let store = sandbox.store().await;
+    let filter = Filter { state: Some(State::Dispatched), ..Filter::default() };
+    // From the middle on: neither what is newer nor what is older than the walk is read.
+    let selection = Selection { filter, limit: 10, steps: 500, before: Some(RowId(10_000)) };
+    let listing = OutboxAdmin::list(&store, &selection).await.unwrap();
+    assert_eq!((listing.messages.len(), listing.more_before), (0, Some(RowId(9_500))));
+    drop(store);
+    // passes time: until the sessions have ended and the server has counted what they did
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    let after = touched(&sandbox, &client).await;
+    for (table, most) in [("outbox", 1_500), ("outbox_pending", 1_500)] {
+        let rows = after[table].1 - before[table].1;
+        assert!((100..=most).contains(&rows), "{table}: {rows} rows were touched");
+        assert_eq!(after[table].0, before[table].0, "{table} was read through");
+    }
+}
+
+/// Among very many dead messages a count says that there may be more, and where each one fits it reads none of their messages.
+#[tokio::test]
+async fn a_count_of_dead_messages_looks_at_so_many_and_says_so() {
+    let Some(sandbox) = Sandbox::new(Mode::Direct).await else { return };
+    let client = sandbox.superuser().await;
+    let (outbox, dead) = (sandbox.table("outbox"), sandbox.table("outbox_dead"));
+    let sql = format!(
+        "SET session_replication_role = replica;
+         INSERT INTO {outbox} (topic, type, payload)
+         SELECT CASE WHEN i IN (1, 12000) THEN 'rare' ELSE 'orders' END, 'Placed', '{{}}' FROM generate_series(1, 12000) AS i;
+         INSERT INTO {dead} (id, died_at, outcome, reason, attempts, halts, cause)
+         SELECT id, created_at, 'rejected', 'no', 1, false, 1 FROM {outbox};
+         SET session_replication_role = origin;
+         ANALYZE {outbox}, {dead};"
+    );
+    client.batch_execute(&sql).await.unwrap();
+    drop(client);
+    let store = sandbox.store().await;
+    let rare = Filter { topic: Some("rare".into()), ..Filter::default() };
+    let walk = DeadWalk { steps: 5_000, ..DeadWalk::of(rare, 100) };
+    let count = store.count_dead(&walk).await.unwrap();
+    assert_eq!(
+        (count.number, count.looked, count.count().or_more),
+        (1, 5_000, true),
+        "it begins with the oldest, and comes as far as it was told"
+    );
+    let all = store.count_dead(&DeadWalk::of(Filter::default(), 15_000)).await.unwrap();
+    assert_eq!((all.number, all.count().or_more), (12_000, false));
+    let few = store.count_dead(&DeadWalk::of(Filter::default(), 10)).await.unwrap();
+    assert_eq!((few.number, few.count().or_more), (10, true));
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tenure_core::contract::{CheckpointStore as _, LeaseAdmin as _, LeaseStore as _};
 use tenure_core::event::{Position, Version};
 use tenure_core::lease::Fence;
-use tenure_core::subscription::{Advance, Aside, Checkpoint, Step, SubscriptionName};
+use tenure_core::subscription::{Advance, Aside, Checkpoint, Rewind, Step, SubscriptionName};
 
 use crate::events::stream;
 use crate::sandbox::{Mode, Sandbox, claim, granted, name};
@@ -54,7 +54,7 @@ async fn a_checkpoint_moves_from_where_it_is(mode: Mode) {
     let all = store.subscriptions(None, 1_000).await.unwrap();
     assert_eq!((all.len(), all[0].position, all[0].parked.number), (1, Position(9), 2));
 
-    store.rewind(&subscription, Position(6), "op").await.unwrap();
+    assert_eq!(store.rewind(&subscription, Position(6), "op").await.unwrap(), Rewind::Moved);
     assert_eq!(
         store.checkpoint(&subscription).await.unwrap(),
         Checkpoint { position: Position(6), rewinds: 1 }
@@ -118,7 +118,7 @@ async fn a_checkpoint_moves_in_the_handler_s_transaction() {
     assert_eq!(answer, Advance::Advanced);
     transaction.rollback().await.unwrap();
     assert_eq!(store.checkpoint(&step(0, 0).name).await.unwrap().position, Position(4));
-    store.rewind(&step(0, 0).name, Position(4), "op").await.unwrap();
+    assert_eq!(store.rewind(&step(0, 0).name, Position(4), "op").await.unwrap(), Rewind::Moved);
     let transaction = user.transaction().await.unwrap();
     let late = checkpoints.advance_on(&transaction, None, &step(4, 5)).await.unwrap();
     assert_eq!(late, Advance::Moved { at: Position(4) }, "it began before the operator came");
@@ -143,7 +143,7 @@ async fn pgbouncer_a_checkpoint_moves_in_a_transaction_of_sqlx() {
     assert_eq!(lost, Advance::Moved { at: Position(4) }, "of a rewind that never was");
     tx.commit().await.unwrap();
     assert_eq!(store.checkpoint(&step(0, 0).name).await.unwrap().position, Position(4));
-    store.rewind(&step(0, 0).name, Position(4), "op").await.unwrap();
+    assert_eq!(store.rewind(&step(0, 0).name, Position(4), "op").await.unwrap(), Rewind::Moved);
     let mut tx = connection.begin().await.unwrap();
     let late = checkpoints.advance_in(&mut tx, None, &step(4, 5)).await.unwrap();
     assert_eq!(late, Advance::Moved { at: Position(4) }, "it began before the operator came");

@@ -6,8 +6,8 @@ use tenure_core::contract::{OutboxAdmin as _, OutboxStore as _, Schema as _};
 use tenure_core::id::NodeName;
 use tenure_core::naming::Identifier;
 use tenure_core::outbox::{
-    Body, Discover, Filter, Found, Kind, LaneLook, Look, NewMessage, Next, Outcome, Page, Part, Recorded,
-    RowId, UnorderedLook,
+    Body, DeadWalk, Discover, Filter, Found, Kind, LaneLook, Look, NewMessage, Next, Outcome, Page, Part,
+    Recorded, RowId, UnorderedLook,
 };
 use tenure_core::time::StoreTime;
 use tenure_postgres::PostgresStore;
@@ -202,7 +202,7 @@ async fn the_published_grants_are_enough() {
         worker.record(None, &node(), &[dead]).await.unwrap(),
         Recorded::Applied(vec![page.rows[0].id])
     );
-    assert_eq!(worker.retry(&Filter::default(), "op", 9).await.unwrap().len(), 1);
+    assert_eq!(worker.retry(&DeadWalk::of(Filter::default(), 9), "op").await.unwrap().ids.len(), 1);
     let row = look(&worker).await.rows.remove(0);
     let done = outcome(row.id, row.attempts + 1, Kind::Success, Next::Done);
     assert_eq!(worker.record(None, &node(), &[done]).await.unwrap(), Recorded::Applied(vec![row.id]));
@@ -346,9 +346,9 @@ async fn s50_a_message_that_is_retried_is_not_swept() {
         let dead = outcome(row.id, row.attempts + 1, Kind::Rejected, Next::Dead { halt: false });
         store.record(None, &node(), &[dead]).await.unwrap();
         let filter = Filter::default();
-        let (swept, retried) =
-            tokio::join!(store.sweep(None, &at_once, None), store.retry(&filter, "op", 10));
-        let (swept, retried) = (swept.unwrap().dead, retried.unwrap().len() as u64);
+        let walk = DeadWalk::of(filter.clone(), 10);
+        let (swept, retried) = tokio::join!(store.sweep(None, &at_once, None), store.retry(&walk, "op"));
+        let (swept, retried) = (swept.unwrap().dead, retried.unwrap().ids.len() as u64);
         assert_eq!(swept + retried, 1, "one of them has it");
         let rows = look(&store).await.rows;
         assert_eq!(rows.len() as u64, retried, "what is pending has its message");

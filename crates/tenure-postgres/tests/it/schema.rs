@@ -7,7 +7,7 @@ use tenure_core::contract::{
 };
 use tenure_core::event::Position;
 use tenure_core::naming::Identifier;
-use tenure_core::subscription::{Advance, Checkpoint};
+use tenure_core::subscription::{Advance, Checkpoint, Rewind};
 use tenure_postgres::PostgresStore;
 
 use crate::checkpoints::step;
@@ -286,7 +286,7 @@ async fn s39_a_schema_of_the_third_version_is_brought_up_with_its_checkpoints() 
         let there = store.checkpoint(&name).await.unwrap();
         assert_eq!(there, Checkpoint { position: Position(7), rewinds: 0 });
         assert_eq!(store.advance(None, &step(7, 8)).await.unwrap(), Advance::Advanced);
-        store.rewind(&name, Position(8), "op").await.unwrap();
+        assert_eq!(store.rewind(&name, Position(8), "op").await.unwrap(), Rewind::Moved);
         assert_eq!(store.checkpoint(&name).await.unwrap(), Checkpoint { position: Position(8), rewinds: 1 });
         assert_eq!(store.advance(None, &step(8, 9)).await.unwrap(), Advance::Moved { at: Position(8) });
     }

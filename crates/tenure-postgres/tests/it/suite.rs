@@ -93,8 +93,16 @@ impl Backend for PostgresBackend {
                 Need::DeleteRow,
                 Need::RegressTerm,
                 Need::KillSessions,
+                Need::Forgetting,
             ],
-            Mode::Pooled => &[Need::Admin, Need::Registry, Need::Fence, Need::DeleteRow, Need::RegressTerm],
+            Mode::Pooled => &[
+                Need::Admin,
+                Need::Registry,
+                Need::Fence,
+                Need::DeleteRow,
+                Need::RegressTerm,
+                Need::Forgetting,
+            ],
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tenure_core::contract::{OutboxAdmin as _, OutboxStore as _, Wakeup};
 use tenure_core::id::NodeName;
-use tenure_core::outbox::{Discover, Filter, Kind, Look, NewMessage, Next, Outcome};
+use tenure_core::outbox::{DeadWalk, Discover, Filter, Kind, Look, NewMessage, Next, Outcome};
 use tenure_postgres::PostgresStore;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -246,6 +246,6 @@ async fn a_retry_wakes_a_relay_that_sleeps() {
     };
     store.record(None, &NodeName::new("n").unwrap(), &[outcome]).await.unwrap();
     armed(&wakeup).await;
-    assert_eq!(store.retry(&Filter::default(), "op", 10).await.unwrap().len(), 1);
+    assert_eq!(store.retry(&DeadWalk::of(Filter::default(), 10), "op").await.unwrap().ids.len(), 1);
     assert!(hinted(&wakeup, SOON).await);
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tenure_core::event::Position;
+use tenure_core::subscription::Rewind;
 
 use super::actor::{Actor, Input};
 use super::network::Condition;
@@ -176,12 +177,15 @@ impl EventsWorld {
         true
     }
 
-    /// Moves a checkpoint to any place.
+    /// Moves a checkpoint to any place up to the end of the log.
     pub(crate) fn rewind(&mut self, subscription: usize, to: Position) {
+        let name = self.names[subscription].clone();
+        let end = self.books.head();
+        if self.books.checkpoints.rewind(&name, to, end, "operator", self.now) != Rewind::Moved {
+            return;
+        }
         self.tally.rewinds += 1;
         self.note_store(format_args!("-- operator moves checkpoint {subscription} to {to}"));
-        let name = self.names[subscription].clone();
-        self.books.checkpoints.rewind(&name, to, "operator", self.now);
         self.books.facts.push(Fact::Event(EventFact::Rewound { subscription, to }));
     }
 

@@ -9,7 +9,7 @@ use tenure_core::event::{PAGE_MAX, Position, StreamName};
 use tenure_core::lease::{Fence, FenceError};
 use tenure_core::outbox::shorten;
 use tenure_core::subscription::{
-    Advance, Aside, Checkpoint, PARKED_COUNT_MAX, Parked, Progress, Step, SubscriptionName,
+    Advance, Aside, Checkpoint, PARKED_COUNT_MAX, Parked, Progress, Rewind, Step, SubscriptionName,
 };
 
 use super::place::{Place, Unit};
@@ -85,7 +85,7 @@ impl CheckpointStore for SqlStore {
         rows.iter().map(|row| shared.reader().parked(row)).collect()
     }
 
-    async fn rewind(&self, name: &SubscriptionName, to: Position, by: &str) -> Result<(), StoreError> {
+    async fn rewind(&self, name: &SubscriptionName, to: Position, by: &str) -> Result<Rewind, StoreError> {
         let shared = &self.shared;
         let mut tried = 1;
         loop {
@@ -187,14 +187,24 @@ impl Shared {
         name: &SubscriptionName,
         to: Position,
         by: &str,
-    ) -> Result<(), Fault> {
+    ) -> Result<Rewind, Fault> {
         let texts = &self.statements;
         let named = || Value::from(name.as_str());
         let mut calls = unit.beginning(self);
         calls.push(Call::new(&texts.checkpoint_lock, vec![named()]));
         let answers = unit.run_all(&calls).await?;
-        let row = answers.last().and_then(|answer| answer.rows.first());
-        let from = row.and_then(|row| row.number("position").ok().flatten()).unwrap_or_default();
+        let number = |answers: &[Answer], column| {
+            let row = answers.last().and_then(|answer| answer.rows.first());
+            row.and_then(|row| row.number(column).ok().flatten()).unwrap_or_default()
+        };
+        let from = number(&answers, "position");
+        // Asked when the row is held: what was appended before the operator's move counts.
+        let end = number(&unit.run_all(&[Call::new(&texts.events_top, [])]).await?, "top");
+        let judged = Rewind::judge(Position(from), to, Position(end));
+        if judged != Rewind::Moved {
+            unit.run_all(&[unit.end(self)]).await?;
+            return Ok(judged);
+        }
         let forgotten = unit
             .run_all(&[
                 Call::new(&texts.checkpoint_rewind, vec![named(), to.0.into()]),
@@ -208,7 +218,8 @@ impl Shared {
             subject: name.as_str(),
             detail: format!("from {from} to {to}, {forgotten} put aside forgotten"),
         };
-        unit.run_all(&[self.add_audit(&audit), unit.end(self)]).await.map(|_| ())
+        unit.run_all(&[self.add_audit(&audit), unit.end(self)]).await?;
+        Ok(Rewind::Moved)
     }
 }
 

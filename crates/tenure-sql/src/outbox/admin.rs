@@ -4,7 +4,10 @@
 use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::OutboxAdmin;
-use tenure_core::outbox::{CauseId, Count, Details, Filter, Graves, Listing, Pulse, Selection, Stats};
+use tenure_core::outbox::{
+    Acted, CauseId, Counted, DeadWalk, Details, Graves, Listing, MessageId, Pulse, RowId, Selection, Stats,
+    Summary,
+};
 
 use super::cells::Cells;
 use super::unit::{Ended, Stop};
@@ -16,8 +19,6 @@ use crate::value::Value;
 
 /// How many messages one transaction changes.
 const ACT_BATCH: usize = 200;
-/// How many dead messages are looked at before the first of them are changed.
-const LOOK_BATCH: u32 = 1_000;
 /// The longest name of an operator in the audit trail.
 const ACTOR_MAX_CHARS: usize = 200;
 
@@ -48,40 +49,37 @@ impl OutboxAdmin for SqlStore {
         self.shared.show(id, payload_max).await
     }
 
-    async fn count_dead(&self, filter: &Filter, at_most: u32) -> Result<Count, StoreError> {
-        self.shared.count_dead(filter, at_most).await
+    async fn named(&self, ids: &[MessageId]) -> Result<Vec<Summary>, StoreError> {
+        self.shared.named(ids).await
+    }
+
+    async fn count_dead(&self, walk: &DeadWalk) -> Result<Counted, StoreError> {
+        Ok(self.shared.find_dead(walk).await?.counted())
     }
 
     async fn graves(&self, after: Option<CauseId>, limit: u32, count_max: u32) -> Result<Graves, StoreError> {
         self.shared.graves(after, limit, count_max).await
     }
 
-    async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
-        self.shared.act(Act::Retry, filter, by, limit).await
+    async fn retry(&self, walk: &DeadWalk, by: &str) -> Result<Acted, StoreError> {
+        self.shared.act(Act::Retry, walk, by).await
     }
 
-    async fn discard(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
-        self.shared.act(Act::Discard, filter, by, limit).await
+    async fn discard(&self, walk: &DeadWalk, by: &str) -> Result<Acted, StoreError> {
+        self.shared.act(Act::Discard, walk, by).await
     }
 }
 
 impl Shared {
     /// Does the same to all dead messages that fit, in small transactions.
-    async fn act(&self, act: Act, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
+    async fn act(&self, act: Act, walk: &DeadWalk, by: &str) -> Result<Acted, StoreError> {
         let by: String = by.chars().take(ACTOR_MAX_CHARS).collect();
+        let pass = self.find_dead(&walk.to_change()).await?;
         let mut changed = Vec::new();
-        let Some(mut search) = self.dead_search(filter).await? else { return Ok(changed) };
-        while changed.len() < limit as usize {
-            let Some(found) = self.find_dead(&mut search, LOOK_BATCH).await? else { break };
-            let mut rest = found.as_slice();
-            while !rest.is_empty() && changed.len() < limit as usize {
-                let left = (limit as usize - changed.len()).min(ACT_BATCH).min(rest.len());
-                let (next, later) = rest.split_at(left);
-                changed.extend(self.act_on_all(act, filter.cause, &by, next).await?);
-                rest = later;
-            }
+        for some in pass.met().chunks(ACT_BATCH) {
+            changed.extend(self.act_on_all(act, walk.filter.cause, &by, some).await?);
         }
-        Ok(changed)
+        Ok(pass.acted(changed))
     }
 
     async fn act_on_all(
@@ -89,12 +87,12 @@ impl Shared {
         act: Act,
         cause: Option<CauseId>,
         by: &str,
-        numbers: &[i64],
+        rows: &[RowId],
     ) -> Result<Vec<String>, StoreError> {
         let mut tried = 1;
         loop {
             let mut lent = self.lend(Turn::Work).await?;
-            let outcome = self.act_on(&mut *lent, act, cause, by, numbers).await;
+            let outcome = self.act_on(&mut *lent, act, cause, by, rows).await;
             match self.end(lent, outcome, tried).await {
                 Ended::Undone => tried += 1,
                 Ended::With(outcome) => return outcome.map_err(|stop| stop.into_error(self.label())),
@@ -109,10 +107,10 @@ impl Shared {
         act: Act,
         cause: Option<CauseId>,
         by: &str,
-        numbers: &[i64],
+        rows: &[RowId],
     ) -> Result<Vec<String>, Stop> {
         let statements = &self.statements;
-        let all = vec![Value::list(numbers.iter().copied())];
+        let all = vec![Value::list(rows.iter().map(|row| row.0))];
         let answers = session
             .run_all(&[
                 Call::new(&statements.begin, []),

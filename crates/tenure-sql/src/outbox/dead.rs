@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use tenure_core::StoreError;
-use tenure_core::outbox::{CauseId, Count, DEAD_LOOK_MAX, Filter, GRAVES_MAX, Grave, Graves, State, Summary};
+use tenure_core::outbox::{
+    CauseId, Count, DeadPass, DeadWalk, GRAVES_MAX, Grave, Graves, RowId, State, Summary,
+};
 
 use super::cells::Cells;
 use super::list::filter_values;
@@ -14,88 +16,49 @@ use crate::value::Value;
 
 /// How many dead messages one statement looks at.
 const LOOK_BATCH: u32 = 5_000;
-
-/// A search among dead messages, from the lowest number on.
-pub(super) struct DeadSearch<'a> {
-    filter: &'a Filter,
-    /// The number of the one message that is meant, if one is.
-    number: Option<i64>,
-    /// `None` at the end.
-    after: Option<i64>,
-    /// How many were looked at.
-    pub(super) looked: u32,
-}
+/// How many times as many as are wanted are looked at by one statement: most walks meet enough at once.
+const LOOK_TIMES: u32 = 20;
+/// How many are looked at by one statement at least, where not all fit: a walk that wants one more may have to pass very many.
+const LOOK_MIN: u32 = 500;
 
 impl Shared {
-    /// Begins a search; `None` when none can fit.
-    pub(super) async fn dead_search<'a>(
-        &self,
-        filter: &'a Filter,
-    ) -> Result<Option<DeadSearch<'a>>, StoreError> {
-        if filter.state.is_some_and(|state| state != State::Dead) {
-            return Ok(None);
+    /// Goes through dead messages as far as a walk allows.
+    pub(super) async fn find_dead(&self, walk: &DeadWalk) -> Result<DeadPass, StoreError> {
+        let (mut pass, filter) = (DeadPass::new(walk), &walk.filter);
+        if walk.limit == 0 || filter.state.is_some_and(|state| state != State::Dead) {
+            return Ok(pass);
         }
-        let number = match &filter.id {
-            None => None,
-            Some(id) => match self.number_of(id).await? {
-                None => return Ok(None),
-                number => number,
-            },
-        };
-        Ok(Some(DeadSearch { filter, number, after: Some(i64::MIN), looked: 0 }))
-    }
-
-    /// Goes on with a search: the numbers of those that fit among the next ones, at most `most` of them looked at. `None`
-    /// when there are no more.
-    pub(super) async fn find_dead(
-        &self,
-        search: &mut DeadSearch<'_>,
-        most: u32,
-    ) -> Result<Option<Vec<i64>>, StoreError> {
-        let Some(after) = search.after else { return Ok(None) };
-        let most = most.clamp(1, LOOK_BATCH);
-        let mut params = vec![after.into(), search.number.into(), most.into()];
-        params.extend(filter_values(search.filter));
-        let statement = match search.filter.cause {
-            None => &self.statements.dead_find,
-            Some(cause) => {
-                params.push(cause.as_column().into());
-                &self.statements.dead_find_cause
+        let (mut after, mut until) = (walk.after(), i64::MAX);
+        if let Some(id) = &filter.id {
+            let Some(number) = self.number_of(id).await? else { return Ok(pass) };
+            (after, until) = (after.max(number.saturating_sub(1)), number);
+        }
+        while pass.goes_on() {
+            let most = at_once(walk.picks(), &pass);
+            let mut params = vec![after.into(), until.into(), most.into()];
+            params.extend(filter_values(filter));
+            let statement = match filter.cause {
+                None => &self.statements.dead_find,
+                Some(cause) => {
+                    params.push(cause.as_column().into());
+                    &self.statements.dead_find_cause
+                }
+            };
+            let rows = self.rows(Turn::Work, statement, params).await?;
+            let all = rows.len() < most as usize;
+            for row in rows {
+                let mut cells = Cells::of(row, self.reader());
+                let (number, fits) = (cells.whole()?, cells.truth()?);
+                after = number;
+                if !pass.meets(RowId(number), fits) {
+                    return Ok(pass);
+                }
             }
-        };
-        let rows = self.rows(Turn::Work, statement, params).await?;
-        let looked = u32::try_from(rows.len()).unwrap_or(u32::MAX);
-        search.looked = search.looked.saturating_add(looked);
-        search.after = None;
-        let mut found = Vec::new();
-        for row in rows {
-            let mut cells = Cells::of(row, self.reader());
-            let id = cells.whole()?;
-            search.after = Some(id).filter(|_| looked == most);
-            if cells.truth()? {
-                found.push(id);
+            if all {
+                break;
             }
         }
-        Ok(Some(found))
-    }
-
-    /// How many dead messages fit, counted up to a bound, and looking at no more than [`DEAD_LOOK_MAX`].
-    pub(super) async fn count_dead(&self, filter: &Filter, at_most: u32) -> Result<Count, StoreError> {
-        let Some(mut search) = self.dead_search(filter).await? else { return Ok(Count::default()) };
-        let mut found = 0_u64;
-        while found <= u64::from(at_most) {
-            let left = DEAD_LOOK_MAX.saturating_sub(search.looked);
-            if left == 0 {
-                // What was not looked at may fit as well.
-                return Ok(Count { number: found, or_more: true });
-            }
-            // Where all fit, no more are looked at than are counted.
-            let wanted = u32::try_from(u64::from(at_most) + 1 - found).unwrap_or(u32::MAX);
-            let most = if picks(filter) { left } else { left.min(wanted) };
-            let Some(next) = self.find_dead(&mut search, most).await? else { break };
-            found += next.len() as u64;
-        }
-        Ok(Count::up_to(at_most.into(), found))
+        Ok(pass)
     }
 
     /// Dead messages by cause.
@@ -165,6 +128,16 @@ impl Shared {
     }
 }
 
+/// How many the next statement of a walk looks at.
+fn at_once(picks: bool, pass: &DeadPass) -> u32 {
+    let most = match picks {
+        true => pass.wanted().saturating_mul(LOOK_TIMES).max(LOOK_MIN),
+        // Where all fit, no more are looked at than are meant.
+        false => pass.wanted(),
+    };
+    most.min(pass.steps_left()).min(LOOK_BATCH)
+}
+
 /// Dead messages of one cause, by numbers.
 struct Group {
     cause: CauseId,
@@ -173,8 +146,37 @@ struct Group {
     newest: i64,
 }
 
-/// Whether not every dead message, or not every one of the cause, fits.
-fn picks(filter: &Filter) -> bool {
-    let Filter { state: _, topic, source, kind, id, from, until, cause: _ } = filter;
-    topic.is_some() || source.is_some() || kind.is_some() || id.is_some() || from.is_some() || until.is_some()
+#[cfg(test)]
+mod tests {
+    use tenure_core::outbox::Filter;
+
+    use super::*;
+
+    /// How many statements a walk takes through a very long list of dead messages, of which the first ones fit.
+    fn statements(walk: &DeadWalk, fit: i64) -> u32 {
+        let (mut pass, mut number, mut statements) = (DeadPass::new(walk), 0, 0);
+        while pass.goes_on() {
+            statements += 1;
+            for _ in 0..at_once(walk.picks(), &pass) {
+                number += 1;
+                if !pass.meets(RowId(number), number <= fit) {
+                    break;
+                }
+            }
+        }
+        statements
+    }
+
+    #[test]
+    fn looking_for_one_more_takes_few_statements() {
+        let walk = |topic: Option<&str>| {
+            DeadWalk::of(Filter { topic: topic.map(str::to_owned), ..Filter::default() }, 10)
+        };
+        let picks = walk(Some("t"));
+        assert!(picks.picks() && !walk(None).picks());
+        // The limit is met at once, and nothing that fits comes behind it.
+        let (took, most) = (statements(&picks, 10), picks.steps().div_ceil(LOOK_MIN));
+        assert!(took <= most, "{took} statements, {most} at most");
+        assert_eq!(at_once(false, &DeadPass::new(&walk(None))), 11, "where all fit, no more than are meant");
+    }
 }

@@ -10,9 +10,7 @@ use std::sync::Arc;
 
 use tenure_core::StoreError;
 use tenure_core::contract::EnqueueError;
-use tenure_core::outbox::{
-    Body, ENQUEUE_MAX, Enqueued, Existing, Limits, MessageError, MessageId, NewMessage,
-};
+use tenure_core::outbox::{Body, Enqueued, Existing, Limits, MessageError, MessageId, NewMessage};
 use tenure_core::time::StoreTime;
 
 use super::unit::Stop;
@@ -21,11 +19,17 @@ use crate::driver::{Call, Session};
 use crate::fault::FaultKind;
 use crate::limits::INSERT_BYTES;
 use crate::reader::Columns as _;
+use crate::span::enqueueing;
 use crate::store::{Shared, SqlStore};
 use crate::value::Value;
 
 /// How often messages are inserted anew among which some came or went between two looks.
 const TRIES: usize = 5;
+
+/// From so many bytes on, the opening goes to the server by itself: a driver may refuse what is larger than the server takes
+/// before it sends it, and then it must be known whether there is a way back. Drivers ask from four times as much on, for values
+/// may be written in twice their size.
+const APART_BYTES: usize = 128 * 1024;
 
 /// Enqueues messages in transactions. Each database's crate wraps it for its own driver.
 #[derive(Debug, Clone)]
@@ -64,19 +68,29 @@ impl Outbox {
         session: &mut dyn Session,
         messages: &[NewMessage],
     ) -> Result<Vec<Enqueued>, EnqueueError> {
-        check(messages, &self.limits)?;
+        enqueueing(messages.len(), self.insert_joined(session, messages)).await
+    }
+
+    async fn insert_joined(
+        &self,
+        session: &mut dyn Session,
+        messages: &[NewMessage],
+    ) -> Result<Vec<Enqueued>, EnqueueError> {
+        NewMessage::check_all(messages, &self.limits)?;
         let shared = &self.shared;
         let batch = Batch::of(messages)?;
         let joined = Frame::Joined { known: session.in_transaction() };
-        let enqueued = match shared.insert(session, &batch, joined).await {
+        let mut opened = false;
+        let enqueued = match shared.insert(session, &batch, joined, &mut opened).await {
             // Without a transaction one statement is undone by itself; a relay does the rest.
             Err(Stop::Fault(fault)) if fault.kind == FaultKind::NoTransaction && batch.chunks.len() == 1 => {
-                shared.insert(session, &batch, Frame::Alone).await
+                shared.insert(session, &batch, Frame::Alone, &mut opened).await
             }
             inserted => inserted,
         };
-        if enqueued.is_err() {
-            // Where the whole transaction is gone already, so is the savepoint; and there may have been none.
+        if enqueued.is_err() && opened {
+            // Where the whole transaction is gone already, so is the savepoint; and there may have been none. Never without an
+            // opening of our own: an earlier call has left its savepoint, and the user's work since then would be undone.
             let _ = session.run(&Call::new(&shared.statements.outbox_undo, [])).await;
         }
         enqueued.map_err(|stop| stop.into_enqueue_error(shared.label()))
@@ -111,14 +125,6 @@ impl Frame {
     fn end(self, shared: &Shared) -> Option<Call<'_>> {
         (self == Self::Own).then(|| Call::new(&shared.statements.commit, []))
     }
-}
-
-/// Checks everything that can be checked before the database sees it.
-pub(super) fn check(messages: &[NewMessage], limits: &Limits) -> Result<(), MessageError> {
-    if messages.len() > ENQUEUE_MAX {
-        return Err(MessageError::TooMany { count: messages.len(), limit: ENQUEUE_MAX });
-    }
-    messages.iter().try_for_each(|message| message.check(limits))
 }
 
 /// Messages with their ids, each once.
@@ -157,12 +163,13 @@ impl<'a> Batch<'a> {
 }
 
 impl Shared {
-    /// Inserts a batch. In a user's transaction some of it may be left there after an error.
+    /// Inserts a batch. In a user's transaction some of it may be left there after an error, if the frame was `opened`.
     pub(super) async fn insert(
         &self,
         session: &mut dyn Session,
         batch: &Batch<'_>,
         frame: Frame,
+        opened: &mut bool,
     ) -> Result<Vec<Enqueued>, Stop> {
         let mut now = None;
         if batch.chunks.iter().flatten().any(|(_, message)| !message.delay.is_zero()) {
@@ -172,7 +179,7 @@ impl Shared {
         }
         let mut known = HashSet::new();
         for at in 0..batch.chunks.len() {
-            self.insert_chunk(session, frame, (batch, at), now, &mut known).await?;
+            self.insert_chunk(session, frame, (batch, at), now, (&mut known, opened)).await?;
         }
         Ok(batch.answers(&known))
     }
@@ -185,17 +192,23 @@ impl Shared {
         frame: Frame,
         (batch, at): (&Batch<'_>, usize),
         now: Option<StoreTime>,
-        known: &mut HashSet<MessageId>,
+        (known, opened): (&mut HashSet<MessageId>, &mut bool),
     ) -> Result<(), Stop> {
         let (first, last) = (at == 0, at + 1 == batch.chunks.len());
         let mut left: Vec<_> = batch.chunks[at].clone();
         let mut opening = if first { frame.opening(self) } else { Vec::new() };
         let end = frame.end(self).filter(|_| last);
         for _ in 0..TRIES {
-            let rows = left.iter().map(|(id, message)| values(*id, message, now)).collect();
+            let rows: Vec<_> = left.iter().map(|(id, message)| values(*id, message, now)).collect();
             let mut calls = std::mem::take(&mut opening);
+            let joins = matches!(frame, Frame::Joined { .. }) && !calls.is_empty();
+            if joins && rows.iter().map(|row| size(row)).sum::<usize>() > APART_BYTES {
+                session.run_all(&std::mem::take(&mut calls)).await?;
+            }
             calls.extend(self.insertion(rows, frame != Frame::Alone));
             calls.extend(end.clone());
+            // What is so small is sent in any case, whatever comes of it.
+            *opened = true;
             match session.run_all(&calls).await {
                 Ok(_) => return Ok(()),
                 Err(fault) if fault.kind == FaultKind::Duplicate => {}

@@ -4,7 +4,9 @@
 //! that it found. What the walk says of its end is by the same look at the table as what it found.
 
 use tenure_core::StoreError;
-use tenure_core::outbox::{Bisect, Details, Filter, Listing, RowId, Selection, State, Summary, Walk};
+use tenure_core::outbox::{
+    Bisect, Details, Filter, LIST_MAX, Listing, MessageId, RowId, Selection, State, Summary, Walk,
+};
 use tenure_core::time::StoreTime;
 
 use super::cells::Cells;
@@ -18,6 +20,8 @@ use crate::value::Value;
 /// The longest text that can be an id in the table.
 const ID_MAX_BYTES: usize = 64;
 
+/// How many rows of a smaller table are looked at, at most: each leads to a message elsewhere, on a page of its own.
+const STEPS_BESIDE: u32 = 4_000;
 /// How many rows a walk looks at first.
 const FIRST_STEPS: u32 = 500;
 /// So many times more it looks at next.
@@ -50,7 +54,10 @@ impl Shared {
         if filter.state.is_some() && filter.state != state {
             return Ok(Listing::default());
         }
-        let Some(walk) = self.walk_of(selection).await? else { return Ok(Listing::default()) };
+        let Some(mut walk) = self.walk_of(selection).await? else { return Ok(Listing::default()) };
+        if !matches!(state, None | Some(State::Dispatched)) {
+            walk.steps = walk.steps.min(STEPS_BESIDE);
+        }
         let Walked { mut steps, looked, end } = self.walk(filter, state, &walk).await?;
         let Some((end, end_at)) = end else { return Ok(Listing::default()) };
         let found = steps.len();
@@ -84,6 +91,21 @@ impl Shared {
         let rows = self.rows(Turn::Work, &statements.attempts_list, params).await?;
         let attempts = rows.iter().map(|row| self.reader().attempt(row)).collect::<Result<_, _>>()?;
         self.reader().content(content, summary, attempts, payload_max).map(Some)
+    }
+
+    /// Messages by their ids, as a list shows them.
+    pub(super) async fn named(&self, ids: &[MessageId]) -> Result<Vec<Summary>, StoreError> {
+        let mut numbers = Vec::new();
+        for chunk in ids[..ids.len().min(LIST_MAX as usize)].chunks(STATEMENT_ROWS) {
+            let ids = Value::list(chunk.iter().map(ToString::to_string));
+            let rows = self.rows(Turn::Work, &self.statements.outbox_numbers, [ids]).await?;
+            for row in rows {
+                numbers.push(Cells::of(row, self.reader()).whole()?);
+            }
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        self.summaries(&numbers).await
     }
 
     /// The number of the message with this id.

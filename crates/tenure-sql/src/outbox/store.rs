@@ -9,28 +9,32 @@ use tenure_core::outbox::{
     Enqueued, Limits, Loaded, Look, NewMessage, Outcome, Page, Recorded, Retention, RowId, Swept,
 };
 
-use super::enqueue::{self, Batch, Frame};
+use super::enqueue::{Batch, Frame};
 use super::unit::Ended;
 use crate::driver::Turn;
+use crate::span::enqueueing;
 use crate::store::SqlStore;
 
 #[async_trait]
 impl OutboxStore for SqlStore {
     async fn enqueue(&self, messages: &[NewMessage], limits: &Limits) -> Result<Vec<Enqueued>, EnqueueError> {
-        enqueue::check(messages, limits)?;
-        let shared = &self.shared;
-        let batch = Batch::of(messages)?;
-        let mut tried = 1;
-        loop {
-            let mut lent = shared.lend(Turn::Traffic).await?;
-            let outcome = shared.insert(&mut *lent, &batch, Frame::Own).await;
-            match shared.end(lent, outcome, tried).await {
-                Ended::Undone => tried += 1,
-                Ended::With(outcome) => {
-                    return outcome.map_err(|stop| stop.into_enqueue_error(shared.label()));
+        let work = async {
+            NewMessage::check_all(messages, limits)?;
+            let shared = &self.shared;
+            let batch = Batch::of(messages)?;
+            let mut tried = 1;
+            loop {
+                let mut lent = shared.lend(Turn::Traffic).await?;
+                let outcome = shared.insert(&mut *lent, &batch, Frame::Own, &mut false).await;
+                match shared.end(lent, outcome, tried).await {
+                    Ended::Undone => tried += 1,
+                    Ended::With(outcome) => {
+                        return outcome.map_err(|stop| stop.into_enqueue_error(shared.label()));
+                    }
                 }
             }
-        }
+        };
+        enqueueing(messages.len(), work).await
     }
 
     async fn look(&self, look: &Look) -> Result<Page, StoreError> {

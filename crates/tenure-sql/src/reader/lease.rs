@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure_core::StoreError;
 use tenure_core::id::{Node, NodeName};
-use tenure_core::lease::{Announced, Change, HistoryId, LeaseName, LeaseRecord, Term};
+use tenure_core::lease::{Announced, Change, Fate, HistoryId, LeaseName, LeaseRecord, Term};
 use tenure_core::registry::Origin;
 use tenure_core::time::StoreTime;
 
@@ -39,6 +39,17 @@ impl Reader<'_> {
             presence: self.presence(row)?,
             origin: self.origin(row)?,
         })
+    }
+
+    /// A line of history, and what may become of it: `id` and `fate`.
+    pub fn fate(self, row: &impl Columns) -> Result<(HistoryId, Fate), StoreError> {
+        let id = HistoryId(self.need(row.number("id"), "id")?);
+        let fate = match self.need(row.number("fate"), "fate")? {
+            0 => Fate::Last,
+            1 => Fate::Goes,
+            _ => Fate::Young,
+        };
+        Ok((id, fate))
     }
 
     /// A line of history.

@@ -60,7 +60,7 @@ mod tests {
     fn what_nodes_ask_goes_by_an_index() {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
         let statements = Statements::new(&Naming::default());
-        connection.execute_batch(&statements.script()).unwrap();
+        connection.execute_batch(&statements.script(0)).unwrap();
         let cluster = &statements.cluster;
         for sql in [&cluster.after, &cluster.list_of_node, &cluster.group, &cluster.daemon] {
             let mut explained = connection.prepare(&format!("explain query plan {sql}")).unwrap();

@@ -1,13 +1,13 @@
 //! The checkpoint store: each move is one transaction with the check of the reader's fence.
 
 use async_trait::async_trait;
-use rusqlite::params;
+use rusqlite::{OptionalExtension as _, params};
 use tenure_core::StoreError;
 use tenure_core::contract::CheckpointStore;
 use tenure_core::event::{PAGE_MAX, Position};
 use tenure_core::lease::Fence;
 use tenure_core::subscription::{
-    Advance, Checkpoint, PARKED_COUNT_MAX, Parked, Progress, Step, SubscriptionName,
+    Advance, Checkpoint, PARKED_COUNT_MAX, Parked, Progress, Rewind, Step, SubscriptionName,
 };
 
 use super::checkpoints;
@@ -64,19 +64,26 @@ impl CheckpointStore for SqliteStore {
         self.browse(move |snapshot| parked(snapshot, &name, after, limit.min(PAGE_MAX))).await
     }
 
-    async fn rewind(&self, name: &SubscriptionName, to: Position, by: &str) -> Result<(), StoreError> {
+    async fn rewind(&self, name: &SubscriptionName, to: Position, by: &str) -> Result<Rewind, StoreError> {
         let (name, by) = (name.clone(), actor(by));
         self.run(move |database| database.write(|writing| rewind(writing, &name, to, &by))).await
     }
 }
 
-fn rewind(writing: &Writing<'_>, name: &SubscriptionName, to: Position, by: &str) -> Result<(), Fault> {
+fn rewind(writing: &Writing<'_>, name: &SubscriptionName, to: Position, by: &str) -> Result<Rewind, Fault> {
     let Writing { connection, statements, now } = writing;
     let from = checkpoints::place(connection, &statements.events, name)?.position;
+    let end: Option<i64> =
+        connection.prepare_cached(&statements.events.head)?.query_row([], |row| row.get(0)).optional()?;
+    let judged = Rewind::judge(from, to, Position(end.unwrap_or(0)));
+    if judged != Rewind::Moved {
+        return Ok(judged);
+    }
     let moved = params![name.as_str(), to.0, now.wall.as_micros()];
     connection.prepare_cached(&statements.events.checkpoint_rewind)?.execute(moved)?;
     connection.prepare_cached(&statements.events.parked_drop)?.execute(params![name.as_str(), to.0])?;
-    writing.add_audit(by, "subscription rewind", name.as_str(), &format!("from {from} to {to}"))
+    writing.add_audit(by, "subscription rewind", name.as_str(), &format!("from {from} to {to}"))?;
+    Ok(Rewind::Moved)
 }
 
 fn subscriptions(snapshot: &Snapshot<'_>, after: &str, limit: u32) -> Result<Vec<Progress>, Fault> {

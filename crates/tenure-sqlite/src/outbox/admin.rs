@@ -1,9 +1,14 @@
 //! What an operator sees of the outbox and does to it.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::OutboxAdmin;
-use tenure_core::outbox::{CauseId, Count, Details, Filter, Graves, Listing, Pulse, Selection, Stats};
+use tenure_core::outbox::{
+    Acted, CauseId, Counted, DeadWalk, Details, Graves, LIST_MAX, Listing, MessageId, Pulse, Selection,
+    Stats, Summary,
+};
 
 use super::dead::{self, Act};
 use super::{list, stats};
@@ -11,7 +16,7 @@ use crate::admin::actor;
 use crate::store::SqliteStore;
 
 /// How many messages one transaction changes: renewals wait for it.
-const ACT_BATCH: u32 = 200;
+const ACT_BATCH: usize = 200;
 
 #[async_trait]
 impl OutboxAdmin for SqliteStore {
@@ -37,40 +42,42 @@ impl OutboxAdmin for SqliteStore {
         self.browse(move |snapshot| list::show(snapshot, &id, payload_max)).await
     }
 
-    async fn count_dead(&self, filter: &Filter, at_most: u32) -> Result<Count, StoreError> {
-        let filter = filter.clone();
-        self.browse(move |snapshot| dead::count(snapshot, &filter, at_most)).await
+    async fn named(&self, ids: &[MessageId]) -> Result<Vec<Summary>, StoreError> {
+        let ids: BTreeSet<MessageId> = ids.iter().take(LIST_MAX as usize).copied().collect();
+        self.browse(move |snapshot| list::named(snapshot, &ids)).await
     }
 
-    async fn retry(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
-        self.act(Act::Retry, filter, by, limit).await
+    async fn count_dead(&self, walk: &DeadWalk) -> Result<Counted, StoreError> {
+        let walk = walk.clone();
+        self.browse(move |snapshot| Ok(dead::find(snapshot, &walk)?.counted())).await
     }
 
-    async fn discard(&self, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
-        self.act(Act::Discard, filter, by, limit).await
+    async fn retry(&self, walk: &DeadWalk, by: &str) -> Result<Acted, StoreError> {
+        self.act(Act::Retry, walk, by).await
+    }
+
+    async fn discard(&self, walk: &DeadWalk, by: &str) -> Result<Acted, StoreError> {
+        self.act(Act::Discard, walk, by).await
     }
 }
 
 impl SqliteStore {
     /// Does the same to all dead messages that fit, in small transactions.
-    async fn act(&self, act: Act, filter: &Filter, by: &str, limit: u32) -> Result<Vec<String>, StoreError> {
-        let by = actor(by);
-        let (mut changed, mut left, mut after) = (Vec::new(), limit, i64::MIN);
-        while left > 0 {
-            let (filter, by, batch) = (filter.clone(), by.clone(), left.min(ACT_BATCH));
-            let cause = filter.cause;
-            let found = self.browse(move |snapshot| dead::find(snapshot, &filter, after, batch)).await?;
-            let Some(last) = found.last() else { break };
-            after = *last;
+    async fn act(&self, act: Act, walk: &DeadWalk, by: &str) -> Result<Acted, StoreError> {
+        let (by, walk) = (actor(by), walk.to_change());
+        let cause = walk.filter.cause;
+        let pass = self.browse(move |snapshot| dead::find(snapshot, &walk)).await?;
+        let mut changed = Vec::new();
+        for some in pass.met().chunks(ACT_BATCH) {
+            let (by, some) = (by.clone(), some.to_vec());
             let ids = self
-                .run(move |database| database.write(|writing| dead::act(writing, act, &by, (&found, cause))))
+                .run(move |database| database.write(|writing| dead::act(writing, act, &by, (&some, cause))))
                 .await?;
             if matches!(act, Act::Retry) {
                 self.shared().bells.ring();
             }
-            left = left.saturating_sub(u32::try_from(ids.len()).unwrap_or(u32::MAX));
             changed.extend(ids);
         }
-        Ok(changed)
+        Ok(pass.acted(changed))
     }
 }

@@ -2,7 +2,9 @@
 //! anew in the writing transaction, so of two operators one changes a message and the other finds it changed.
 
 use rusqlite::{CachedStatement, OptionalExtension, Row, params};
-use tenure_core::outbox::{CauseId, Count, DEAD_LOOK_MAX, Filter, GRAVES_MAX, Grave, Graves, State};
+use tenure_core::outbox::{
+    CauseId, Count, DeadPass, DeadWalk, Filter, GRAVES_MAX, Grave, Graves, RowId, State,
+};
 use tenure_core::time::StoreTime;
 
 use super::list::{number_of, one};
@@ -29,56 +31,33 @@ impl Act {
     }
 }
 
-/// The numbers of dead messages that fit, after one number, in order.
-pub(super) fn find(
-    snapshot: &Snapshot<'_>,
-    filter: &Filter,
-    after: i64,
-    limit: u32,
-) -> Result<Vec<i64>, Fault> {
-    let Some((low, high)) = span(snapshot, filter)? else { return Ok(Vec::new()) };
+/// Goes through dead messages as far as a walk allows.
+pub(super) fn find(snapshot: &Snapshot<'_>, walk: &DeadWalk) -> Result<DeadPass, Fault> {
+    let mut pass = DeadPass::new(walk);
+    let filter = &walk.filter;
+    let Some((low, high)) = span(snapshot, filter)?.filter(|_| walk.limit > 0) else { return Ok(pass) };
     let texts = &snapshot.outbox().dead_list;
     let Filter { topic, source, kind, .. } = filter;
     let (from, until) = (filter.from.map(StoreTime::as_micros), filter.until.map(StoreTime::as_micros));
-    let low = low.max(after.saturating_add(1));
-    let mut numbers = Vec::new();
+    let low = low.max(walk.after().saturating_add(1));
     let mut statement;
     let mut rows = match filter.cause.map(CauseId::as_column) {
         None => {
             statement = snapshot.prepare(&texts.any)?;
-            statement.query(params![low, high, topic, source, kind, from, until, limit])?
+            statement.query(params![low, high, topic, source, kind, from, until, walk.steps()])?
         }
         Some(cause) => {
             statement = snapshot.prepare(&texts.of_cause)?;
-            statement.query(params![low, high, topic, source, kind, from, until, limit, cause])?
+            statement.query(params![low, high, topic, source, kind, from, until, walk.steps(), cause])?
         }
     };
+    // Rows are made one by one as they are asked for.
     while let Some(row) = rows.next()? {
-        numbers.push(row.get(0)?);
+        if !pass.meets(RowId(row.get(0)?), row.get(1)?) {
+            break;
+        }
     }
-    Ok(numbers)
-}
-
-/// How many dead messages fit, counted up to a bound.
-pub(super) fn count(snapshot: &Snapshot<'_>, filter: &Filter, at_most: u32) -> Result<Count, Fault> {
-    let Some((low, high)) = span(snapshot, filter)? else { return Ok(Count::default()) };
-    let texts = &snapshot.outbox().dead_count;
-    let Filter { topic, source, kind, .. } = filter;
-    let (from, until) = (filter.from.map(StoreTime::as_micros), filter.until.map(StoreTime::as_micros));
-    let (wanted, most) = (i64::from(at_most) + 1, i64::from(DEAD_LOOK_MAX));
-    let any = topic.is_none() && source.is_none() && kind.is_none() && from.is_none() && until.is_none();
-    let steps = if any { wanted.min(most) } else { most };
-    let read = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
-    let (found, looked) = match filter.cause.map(CauseId::as_column) {
-        None => snapshot
-            .prepare(&texts.any)?
-            .query_row(params![low, high, topic, source, kind, from, until, wanted, steps], read)?,
-        Some(cause) => snapshot
-            .prepare(&texts.of_cause)?
-            .query_row(params![low, high, topic, source, kind, from, until, wanted, steps, cause], read)?,
-    };
-    let count = Count::up_to(at_most.into(), u64::try_from(found).unwrap_or_default());
-    Ok(Count { or_more: count.or_more || looked >= most, ..count })
+    Ok(pass)
 }
 
 /// Dead messages by cause.
@@ -131,10 +110,10 @@ pub(super) fn act(
     writing: &Writing<'_>,
     act: Act,
     by: &str,
-    (numbers, cause): (&[i64], Option<CauseId>),
+    (rows, cause): (&[RowId], Option<CauseId>),
 ) -> Result<Vec<String>, Fault> {
     let mut ids = Vec::new();
-    for number in numbers {
+    for RowId(number) in rows {
         let Some(dead) = read(writing, *number)? else { continue };
         if cause.is_some_and(|cause| cause != dead.cause) {
             continue;
@@ -193,4 +172,69 @@ fn read(writing: &Writing<'_>, number: i64) -> Result<Option<Dead>, Fault> {
 
 fn prepare<'a>(writing: &Writing<'a>, statement: &str) -> Result<CachedStatement<'a>, Fault> {
     Ok(writing.connection.prepare_cached(statement)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::contract::{OutboxAdmin, OutboxStore, Schema};
+    use tenure_core::id::NodeName;
+    use tenure_core::outbox::{Kind, Limits, NewMessage, Next, Outcome};
+
+    use super::*;
+    use crate::options::SqliteOptions;
+    use crate::store::SqliteStore;
+
+    async fn dies(store: &SqliteStore, row: RowId, attempt: u32, reason: &str) {
+        let outcome = Outcome {
+            id: row,
+            attempt,
+            kind: Kind::Rejected,
+            next: Next::Dead { halt: false },
+            reason: Some(reason.into()),
+            took: std::time::Duration::ZERO,
+        };
+        store.record(None, &NodeName::new("n").unwrap(), &[outcome]).await.unwrap();
+    }
+
+    /// Between the search and the change someone else has retried one of them, and it has died anew, of something else.
+    #[tokio::test]
+    async fn a_message_that_has_died_anew_of_something_else_is_not_acted_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = SqliteStore::connect(SqliteOptions::new(directory.path().join("app.db"))).await.unwrap();
+        store.migrate().await.unwrap();
+        let messages = vec![NewMessage::json("t", "k", "{}"); 3];
+        store.enqueue(&messages, &Limits::default()).await.unwrap();
+        for row in 1..=3 {
+            dies(&store, RowId(row), 1, "no paper").await;
+        }
+        let cause = Some(CauseId::of(Kind::Rejected, "no paper"));
+        let walk = DeadWalk::of(Filter { cause, ..Filter::default() }, 10);
+        for act_of in [Act::Retry, Act::Discard] {
+            let walk = walk.clone();
+            let pass = store.browse(move |snapshot| find(snapshot, &walk)).await.unwrap();
+            let met = pass.met().to_vec();
+            assert!(met.contains(&RowId(2)));
+            // What another operator and a relay do meanwhile.
+            let two = DeadWalk { after: Some(RowId(1)), ..DeadWalk::of(Filter::default(), 1) };
+            assert_eq!(store.retry(&two, "bob").await.unwrap().ids.len(), 1);
+            let attempt = if matches!(act_of, Act::Retry) { 2 } else { 4 };
+            dies(&store, RowId(2), attempt, "no ink").await;
+            let (rows, others) = (met.clone(), met.len() - 1);
+            let changed = store
+                .run(move |database| database.write(|writing| act(writing, act_of, "ann", (&rows, cause))))
+                .await
+                .unwrap();
+            assert_eq!(changed.len(), others, "{act_of:?}");
+            let ink = Filter { cause: Some(CauseId::of(Kind::Rejected, "no ink")), ..Filter::default() };
+            let left = store.count_dead(&DeadWalk::of(ink, 10)).await.unwrap();
+            assert_eq!(left.number, 1, "it is as the relay left it: {act_of:?}");
+            if matches!(act_of, Act::Retry) {
+                // All of one cause again, for the other act.
+                dies(&store, RowId(1), 2, "no paper").await;
+                dies(&store, RowId(3), 2, "no paper").await;
+                assert_eq!(store.retry(&two, "bob").await.unwrap().ids.len(), 1);
+                dies(&store, RowId(2), 3, "no paper").await;
+            }
+        }
+    }
 }

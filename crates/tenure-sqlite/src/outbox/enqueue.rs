@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row, params_from_iter};
 use tenure_core::contract::EnqueueError;
 use tenure_core::outbox::{Enqueued, Existing, Limits, MessageError, MessageId, NewMessage};
 use tenure_core::time::StoreTime;
-use tenure_sql::micros;
+use tenure_sql::{enqueueing_now, micros};
 
 use super::statements::{ENQUEUE_PARAMETERS, OutboxStatements};
 use crate::clock::Clocks;
@@ -64,10 +64,10 @@ impl Outbox {
         transaction: &Connection,
         message: &NewMessage,
     ) -> Result<Enqueued, EnqueueError> {
-        let enqueued = message
-            .check(&self.limits)
-            .map_err(Unsent::from)
-            .and_then(|()| insert(transaction, self.statements(), message, self.now()));
+        let enqueued = enqueueing_now(1, || {
+            message.check(&self.limits)?;
+            insert(transaction, self.statements(), message, self.now())
+        });
         enqueued.map_err(|unsent| self.unsent(unsent))
     }
 
@@ -77,9 +77,10 @@ impl Outbox {
         transaction: &Connection,
         messages: &[NewMessage],
     ) -> Result<Vec<Enqueued>, EnqueueError> {
-        let enqueued = NewMessage::check_all(messages, &self.limits)
-            .map_err(Unsent::from)
-            .and_then(|()| insert_all(transaction, self.statements(), messages, self.now()));
+        let enqueued = enqueueing_now(messages.len(), || {
+            NewMessage::check_all(messages, &self.limits)?;
+            insert_all(transaction, self.statements(), messages, self.now())
+        });
         enqueued.map_err(|unsent| self.unsent(unsent))
     }
 

@@ -9,6 +9,7 @@ use sqlx::sqlite::{Sqlite, SqliteArguments};
 use sqlx::{Row, SqliteConnection};
 use tenure_core::contract::EnqueueError;
 use tenure_core::outbox::{Enqueued, NewMessage};
+use tenure_sql::enqueueing;
 
 use super::enqueue::{Outbox, Unsent, Values, known};
 use super::statements::ENQUEUE_CHUNK;
@@ -38,7 +39,8 @@ impl Outbox {
         message: &NewMessage,
     ) -> Result<Enqueued, EnqueueError> {
         message.check(self.limits())?;
-        self.insert_sqlx(transaction, message).await.map_err(|unsent| self.unsent(unsent))
+        let inserted = enqueueing(1, self.insert_sqlx(transaction, message)).await;
+        inserted.map_err(|unsent| self.unsent(unsent))
     }
 
     /// Enqueues several messages: all, or none and the transaction is as before.
@@ -48,7 +50,7 @@ impl Outbox {
         messages: &[NewMessage],
     ) -> Result<Vec<Enqueued>, EnqueueError> {
         NewMessage::check_all(messages, self.limits())?;
-        let inserted = self.insert_all_sqlx(transaction, messages).await;
+        let inserted = enqueueing(messages.len(), self.insert_all_sqlx(transaction, messages)).await;
         inserted.map_err(|unsent| self.unsent(unsent))
     }
 

@@ -1,8 +1,11 @@
 //! Messages for people to see: found by walks of a bounded length, row by row.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{OptionalExtension, params};
 use tenure_core::outbox::{
-    Attempt, Bisect, CauseId, Details, Filter, LOOK_MAX, Listing, RowId, Selection, State, Summary, Walk,
+    Attempt, Bisect, CauseId, Details, Filter, LOOK_MAX, Listing, MessageId, RowId, Selection, State,
+    Summary, Walk,
 };
 use tenure_core::time::StoreTime;
 use tenure_sql::limits::ATTEMPTS_MAX;
@@ -12,7 +15,7 @@ use crate::reader::Snapshot;
 use crate::rows::{Foreign, Plain, READER};
 
 /// How many rows of a smaller table are looked at, at most: each leads to a message elsewhere, on a page of its own.
-const STEPS_BESIDE: u32 = 8_000;
+const STEPS_BESIDE: u32 = 4_000;
 
 fn steps_of(selection: &Selection) -> u32 {
     if selection.steps == 0 { LOOK_MAX } else { selection.steps.min(LOOK_MAX) }
@@ -150,6 +153,16 @@ pub(super) fn show(snapshot: &Snapshot<'_>, id: &str, payload_max: usize) -> Res
     let Some(row) = rows.next()? else { return Ok(None) };
     let attempts = attempts(snapshot, number)?;
     Ok(Some(READER.details(&Foreign::shown(Plain::of(row)), attempts, payload_max)?))
+}
+
+/// Messages by their ids, as a list shows them.
+pub(super) fn named(snapshot: &Snapshot<'_>, ids: &BTreeSet<MessageId>) -> Result<Vec<Summary>, Fault> {
+    let mut found = Vec::new();
+    for id in ids {
+        let Some(number) = number_of(snapshot, &id.to_string())? else { continue };
+        found.extend(one(snapshot, number)?);
+    }
+    Ok(found)
 }
 
 /// The number of the message with this id.

@@ -38,7 +38,6 @@ pub(crate) struct OutboxStatements {
     pub(crate) attempts_list: String,
     pub(crate) dead_add: String,
     pub(crate) dead_list: Dead,
-    pub(crate) dead_count: Dead,
     pub(crate) dead_causes: String,
     pub(crate) dead_read: String,
     pub(crate) dead_drop: String,
@@ -137,7 +136,6 @@ impl OutboxStatements {
             attempts_list: fill(include_str!("../../sql/attempts_list.sql")),
             dead_add: fill(include_str!("../../sql/dead_add.sql")),
             dead_list: dead(include_str!("../../sql/dead_list.sql"), " and d.cause = ?9"),
-            dead_count: dead(include_str!("../../sql/dead_count.sql"), " and d.cause = ?10"),
             dead_causes: fill(include_str!("../../sql/dead_causes.sql")),
             dead_read: fill(include_str!("../../sql/dead_read.sql")),
             dead_drop: fill(include_str!("../../sql/dead_drop.sql")),
@@ -181,8 +179,8 @@ const QUEUED: &str = "select 1 from {outbox_pending} as p where (p.lane, p.sourc
      = (o.lane, o.source_seq, o.source_index, o.id)";
 const BURIED: &str = "select 1 from {outbox_dead} as d where d.id = o.id";
 
-/// What a message says; ?2 is how much of its payload is read.
-const CONTENT: &str = ", o.content_type, o.headers, substr(o.payload, 1, ?2) as payload, \
+/// What a message says; ?2 is how many bytes of its payload are read. As a text it would end where another program has written a NUL.
+const CONTENT: &str = ", o.content_type, o.headers, substr(cast(o.payload as blob), 1, ?2) as payload, \
      substr(o.payload_bytes, 1, ?2) as payload_bytes, \
      coalesce(octet_length(o.payload), octet_length(o.payload_bytes), 0) as payload_size";
 

@@ -10,6 +10,7 @@ use tenure_core::lease::Fence;
 use tenure_core::outbox::{
     Enqueued, Limits, Loaded, Look, NewMessage, Outcome, Page, Recorded, Retention, RowId, Swept,
 };
+use tenure_sql::enqueueing;
 
 use super::{enqueue, look, record, sweep};
 use crate::store::SqliteStore;
@@ -17,20 +18,23 @@ use crate::store::SqliteStore;
 #[async_trait]
 impl OutboxStore for SqliteStore {
     async fn enqueue(&self, messages: &[NewMessage], limits: &Limits) -> Result<Vec<Enqueued>, EnqueueError> {
-        NewMessage::check_all(messages, limits)?;
-        let messages = messages.to_vec();
-        let enqueued = self
-            .run(move |database| {
-                // What was refused has left the transaction as it was, so there is nothing to roll back.
-                database.write(|writing| {
-                    let statements = &writing.statements.outbox;
-                    let now = writing.now.wall;
-                    Ok(enqueue::insert_all(writing.connection, statements, &messages, now))
+        let work = async {
+            NewMessage::check_all(messages, limits)?;
+            let messages = messages.to_vec();
+            let enqueued = self
+                .run(move |database| {
+                    // What was refused has left the transaction as it was, so there is nothing to roll back.
+                    database.write(|writing| {
+                        let statements = &writing.statements.outbox;
+                        let now = writing.now.wall;
+                        Ok(enqueue::insert_all(writing.connection, statements, &messages, now))
+                    })
                 })
-            })
-            .await?;
-        self.shared().bells.ring();
-        enqueued.map_err(|unsent| unsent.at(self.label()))
+                .await?;
+            self.shared().bells.ring();
+            enqueued.map_err(|unsent| unsent.at(self.label()))
+        };
+        enqueueing(messages.len(), work).await
     }
 
     async fn look(&self, look: &Look) -> Result<Page, StoreError> {

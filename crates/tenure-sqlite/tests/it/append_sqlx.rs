@@ -8,7 +8,7 @@ use tenure_core::contract::{AppendError, CheckpointStore, LeaseStore};
 use tenure_core::event::{AppendAnswer, AppendProblem, Appended, Position, Version};
 use tenure_core::lease::Fence;
 use tenure_core::outbox::{Body, NewMessage};
-use tenure_core::subscription::{Advance, Step};
+use tenure_core::subscription::{Advance, Rewind, Step};
 
 use crate::backend::{SqliteFile, take};
 use crate::events::{
@@ -135,7 +135,7 @@ async fn s35_a_checkpoint_moves_with_what_the_user_writes_or_not_at_all() {
     transaction.commit().await.unwrap();
     assert_eq!(store.checkpoint(&subscription("a")).await.unwrap().position, Position(5));
     assert_eq!(count(&file, "parked"), 2);
-    store.rewind(&subscription("a"), Position(5), "ann").await.unwrap();
+    assert_eq!(store.rewind(&subscription("a"), Position(5), "ann").await.unwrap(), Rewind::Moved);
     let knows = Step { rewinds: 1, ..step("a", 5, 6) };
     let mut transaction = connection.begin().await.unwrap();
     let answer = checkpoints.advance(&mut transaction, None, &step("a", 5, 6)).await.unwrap();

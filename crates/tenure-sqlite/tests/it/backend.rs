@@ -88,8 +88,8 @@ impl Backend for SqliteFile {
     // told in `presence.rs`.
 
     fn promises(&self) -> &'static [Need] {
-        use Need::{Admin, DeleteRow, Fence, Presence, Registry, RegressTerm, Wakeup};
-        &[Presence, Admin, Registry, Fence, DeleteRow, RegressTerm, Wakeup]
+        use Need::{Admin, DeleteRow, Fence, Forgetting, Presence, Registry, RegressTerm, Wakeup};
+        &[Presence, Admin, Registry, Fence, DeleteRow, RegressTerm, Wakeup, Forgetting]
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tenure_core::contract::{AuditLog as _, OutboxAdmin, Stories as _};
 use tenure_core::event::Position;
 use tenure_core::observe::AuditSelection;
-use tenure_core::outbox::{Filter, Selection, State};
+use tenure_core::outbox::{DeadWalk, Filter, Selection, State};
 use tenure_core::time::StoreTime;
 
 use crate::backend::SqliteFile;
@@ -93,8 +93,14 @@ async fn what_an_operator_asks_for_is_bounded() {
         store.graves(None, 50, 1_000).await.unwrap();
         times.push((round, "graves 50".into(), began.elapsed()));
         let began = Instant::now();
-        store.count_dead(&Filter { cause, ..any() }, 100).await.unwrap();
+        store.count_dead(&DeadWalk::of(Filter { cause, ..any() }, 100)).await.unwrap();
         times.push((round, "count_dead of a cause, 100".into(), began.elapsed()));
+        let nobody = Filter { topic: Some("nobody".into()), ..any() };
+        let walk = DeadWalk { steps: if large { 20_000 } else { 200 }, ..DeadWalk::of(nobody, 100) };
+        let began = Instant::now();
+        let acted = store.retry(&walk, "ada").await.unwrap();
+        assert_eq!((acted.ids.len(), acted.looked), (0, walk.steps), "a step of a walk by a rare topic");
+        times.push((round, "retry of a rare topic, one step".into(), began.elapsed()));
         let began = Instant::now();
         store.show(&newest.id, 4_096).await.unwrap().unwrap();
         times.push((round, "show".into(), began.elapsed()));
@@ -115,7 +121,7 @@ async fn what_an_operator_asks_for_is_bounded() {
             eprintln!("round {round}: {what}: {:.1} ms", took.as_secs_f64() * 1_000.0);
         }
         let began = Instant::now();
-        store.retry(&Filter { cause, ..any() }, "ada", 500).await.unwrap();
+        store.retry(&DeadWalk::of(Filter { cause, ..any() }, 500), "ada").await.unwrap();
         eprintln!("retry 500 of a cause: {:.1} ms", began.elapsed().as_secs_f64() * 1_000.0);
         let began = Instant::now();
         store.stats().await.unwrap();
@@ -140,6 +146,10 @@ fn no_statement_reads_a_table_through() {
             .replace("{state}", "1")
             .replace("{which}", " and x.discarded_at is null and x.cause = ?9"),
         include_str!("../../sql/dead_causes.sql").to_owned(),
+        include_str!("../../sql/dead_list.sql")
+            .replace("{fits}", "1")
+            .replace("{cause}", " and d.cause = ?9"),
+        include_str!("../../sql/dead_list.sql").replace("{fits}", "1").replace("{cause}", ""),
         include_str!("../../sql/outbox_row_before.sql").to_owned(),
         include_str!("../../sql/audit_list.sql").to_owned(),
         include_str!("../../sql/streams_list.sql").to_owned(),

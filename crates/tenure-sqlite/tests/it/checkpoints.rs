@@ -5,7 +5,7 @@ use std::time::Duration;
 use tenure_core::contract::{CheckpointStore, LeaseStore};
 use tenure_core::event::Position;
 use tenure_core::lease::Fence;
-use tenure_core::subscription::{Advance, Step};
+use tenure_core::subscription::{Advance, Rewind, Step};
 
 use crate::backend::{SqliteFile, take};
 use crate::events::{aside, count, step, subscription};
@@ -112,7 +112,7 @@ async fn what_was_put_aside_is_listed_and_a_rewind_forgets_what_comes_again() {
         progress.iter().map(|one| (one.name.as_str(), one.position.0, one.parked.number)).collect();
     assert_eq!(seen, [("a", 10, 2), ("b'", 10, 1)]);
 
-    store.rewind(&subscription("a"), Position(5), "ann").await.unwrap();
+    assert_eq!(store.rewind(&subscription("a"), Position(5), "ann").await.unwrap(), Rewind::Moved);
     assert_eq!(place(&store, "a").await, 5);
     assert_eq!(store.parked(&subscription("a"), None, 10).await.unwrap().len(), 1);
     assert_eq!(store.parked(&subscription("b'"), None, 10).await.unwrap().len(), 1);
@@ -121,9 +121,9 @@ async fn what_was_put_aside_is_listed_and_a_rewind_forgets_what_comes_again() {
     let audit = "select actor || '|' || action || '|' || subject || '|' || detail from tenure_audit";
     let audit: String = file.raw().query_row(audit, [], |row| row.get(0)).unwrap();
     assert_eq!(audit, "ann|subscription rewind|a|from 10 to 5");
-    // One that never moved can be sent ahead.
-    store.rewind(&subscription("c"), Position(8), "ann").await.unwrap();
-    assert_eq!(place(&store, "c").await, 8);
+    // Nowhere beyond the end of the log, which is empty here.
+    let refused = store.rewind(&subscription("c"), Position(8), "ann").await.unwrap();
+    assert_eq!((refused, place(&store, "c").await), (Rewind::Beyond { end: Position(0) }, 0));
 }
 
 /// An event that is put aside again keeps one row.
@@ -156,7 +156,7 @@ async fn a_step_from_before_a_rewind_is_refused_in_the_users_transaction() {
     let file = SqliteFile::start().await;
     let store = file.connect().await;
     assert_eq!(store.advance(None, &step("a", 0, 4)).await.unwrap(), Advance::Advanced);
-    store.rewind(&subscription("a"), Position(4), "ann").await.unwrap();
+    assert_eq!(store.rewind(&subscription("a"), Position(4), "ann").await.unwrap(), Rewind::Moved);
     let knows = Step { rewinds: 1, ..step("a", 4, 5) };
     let mut connection = file.raw();
     let transaction = connection.transaction().unwrap();

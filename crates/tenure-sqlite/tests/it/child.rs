@@ -99,6 +99,8 @@ async fn plays_its_part() {
     let file = PathBuf::from(file);
     match part.as_str() {
         "open" => opening::open(&file).await,
+        "look" => opening::look(&file).await,
+        "look again" => opening::look_again(&file).await,
         "race" => processes::race(&file).await,
         "quarrel" => processes::quarrel(&file).await,
         "take" => replaced::take_and_renew(&file).await,

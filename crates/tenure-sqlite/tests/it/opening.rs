@@ -4,12 +4,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use tenure_core::StoreError;
-use tenure_core::contract::{LeaseStore, Schema};
-use tenure_core::lease::Acquire;
+use tenure_core::contract::{LeaseAdmin, LeaseStore, OutboxAdmin as _, Schema};
+use tenure_core::lease::{Acquire, LeasePageOf};
 use tenure_sqlite::{SqliteOptions, SqliteStore};
 
 use crate::backend::{SqliteFile, claim, lease, take};
-use crate::child::{Child, said};
+use crate::child::{Child, said, wait_for_go};
 
 async fn refusal(options: SqliteOptions) -> StoreError {
     SqliteStore::connect(options).await.unwrap_err()
@@ -66,12 +66,94 @@ async fn read_only_files_and_directories_are_found_at_start() {
     let mut child = Child::start_unprivileged("open", &file.path(), &program);
     assert_eq!(child.line(), "error ReadOnly");
     drop(child);
+    // Who only looks needs no such right: with a log that others have open, and without one.
+    let look = || Child::start_unprivileged("look", &file.path(), &program).line();
+    let store = file.connect().await;
+    store.try_acquire(&claim("a", "a", Duration::from_secs(6))).await.unwrap();
+    assert!(std::path::Path::new(&format!("{}-wal", file.path().display())).exists());
+    assert_eq!(look(), "1 lease, then ReadOnly");
+    mode(&directory, 0o555);
+    assert_eq!(look(), "1 lease, then ReadOnly");
+    drop(store);
+    assert_eq!(look(), "1 lease, then ReadOnly");
+    mode(&directory, 0o755);
 
     std::fs::remove_file(file.path()).unwrap();
     mode(&directory, 0o555);
     let mut child = Child::start_unprivileged("open", &file.path(), &program);
     assert_eq!(child.line(), "error Refused");
     mode(&directory, 0o755);
+}
+
+/// What nobody should change while it is looked at without any lock changes after all: the next look is at what is there then.
+#[tokio::test]
+async fn who_only_looks_goes_on_when_the_file_is_written_to() {
+    let file = SqliteFile::start().await;
+    let directory = file.path().parent().unwrap().to_owned();
+    let mode = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let rights = |file_mode, directory_mode| {
+        mode(&directory, 0o755);
+        mode(&file.path(), file_mode);
+        mode(&directory, directory_mode);
+    };
+    let elsewhere = tempfile::tempdir().unwrap();
+    let program = elsewhere.path().join("it");
+    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    mode(elsewhere.path(), 0o755);
+    let log = std::path::PathBuf::from(format!("{}-wal", file.path().display()));
+    let write = async |name: &str| {
+        rights(0o644, 0o755);
+        let store = file.connect().await;
+        take(&store, name, Duration::from_secs(60)).await;
+        store
+    };
+    assert!(!log.exists(), "nobody has it open");
+    rights(0o444, 0o555);
+    let mut child = Child::start_unprivileged("look again", &file.path(), &program);
+    assert_eq!(child.line(), "0 leases, 0 lines");
+    // Twice: the log came and went each time, which is nobody's fault.
+    for (name, then) in [("a", "1 leases, 1 lines"), ("b", "2 leases, 2 lines")] {
+        drop(write(name).await);
+        assert!(!log.exists(), "{name}");
+        rights(0o444, 0o555);
+        child.go();
+        assert_eq!(child.line(), then);
+    }
+    // With a log from now on, whose locks are there to be taken part in; it stays while someone looks.
+    let writing = write("c").await;
+    rights(0o444, 0o555);
+    child.go();
+    assert_eq!(child.line(), "3 leases, 3 lines");
+    take(&writing, "d", Duration::from_secs(60)).await;
+    child.go();
+    assert_eq!(child.line(), "4 leases, 4 lines");
+    drop(writing);
+    child.go();
+    assert_eq!(child.line(), "4 leases, 4 lines");
+    drop(write("e").await);
+    rights(0o444, 0o555);
+    child.go();
+    assert_eq!(child.line(), "5 leases, 5 lines");
+    rights(0o644, 0o755);
+}
+
+/// The child's part: looks whenever it is told to, by each kind of connection that a looker has.
+pub(crate) async fn look_again(path: &std::path::Path) {
+    let options = SqliteOptions { create: false, looking: true, ..SqliteOptions::new(path) };
+    let store = SqliteStore::connect(options).await.expect("a store");
+    loop {
+        let look = async {
+            store.verify_schema().await?;
+            store.stats().await?;
+            let leases = LeaseAdmin::list(&store, &LeasePageOf::first(10)).await?.0.len();
+            let lines = store.history(None, None, 10).await?.len();
+            Ok::<_, StoreError>(format!("{leases} leases, {lines} lines"))
+        };
+        said(&look.await.unwrap_or_else(|error| format!("error {error}")));
+        wait_for_go();
+    }
 }
 
 /// The child's part: says what came of opening.
@@ -82,6 +164,24 @@ pub(crate) async fn open(path: &std::path::Path) {
         Err(StoreError::Refused { .. }) => said("error Refused"),
         Err(other) => said(&format!("error {other:?}")),
     }
+}
+
+/// The child's part: looks, and says what it saw, and what came of writing.
+pub(crate) async fn look(path: &std::path::Path) {
+    let options = SqliteOptions { create: false, looking: true, ..SqliteOptions::new(path) };
+    let store = match SqliteStore::connect(options).await {
+        Ok(store) => store,
+        Err(error) => return said(&format!("error {error:?}")),
+    };
+    store.verify_schema().await.expect("the schema");
+    assert_eq!(store.stats().await.expect("numbers"), tenure_core::outbox::Stats::default());
+    let (leases, _) = LeaseAdmin::list(&store, &LeasePageOf::first(10)).await.expect("a list");
+    let written = store.try_acquire(&claim("b", "b", Duration::from_secs(6))).await;
+    let written = match written {
+        Err(StoreError::ReadOnly { .. }) => "ReadOnly".to_owned(),
+        other => format!("{other:?}"),
+    };
+    said(&format!("{} lease, then {written}", leases.len()));
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure_core::contract::{LeaseAdmin, LeaseStore, OutboxAdmin, OutboxStore};
 use tenure_core::lease::{Acquire, Fence, Grant, Term};
-use tenure_core::outbox::{Details, Filter, Kind, MessageId, Next, Outcome, Recorded, State};
+use tenure_core::outbox::{DeadWalk, Details, Filter, Kind, MessageId, Next, Outcome, Recorded, State};
 use tenure_sqlite::SqliteStore;
 
 use crate::backend::{SqliteFile, claim, lease, take};
@@ -128,8 +128,8 @@ async fn s45_a_dead_message_halts_its_source_until_an_operator_has_decided() {
 
         let filter = Filter { id: Some(ids[0].to_string()), ..Filter::default() };
         let changed = match decision {
-            "retry" => store.retry(&filter, "ann", 9).await.unwrap(),
-            _ => store.discard(&filter, "ann", 9).await.unwrap(),
+            "retry" => store.retry(&DeadWalk::of(filter.clone(), 9), "ann").await.unwrap().ids,
+            _ => store.discard(&DeadWalk::of(filter.clone(), 9), "ann").await.unwrap().ids,
         };
         assert_eq!(changed, [ids[0].to_string()]);
         let rows = look(&store).await.rows;

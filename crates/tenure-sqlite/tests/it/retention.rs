@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure_core::contract::{LeaseStore, OutboxAdmin, OutboxStore};
 use tenure_core::lease::Fence;
-use tenure_core::outbox::{Consumer, Filter, InboxSettings, Retention, State, Swept};
+use tenure_core::outbox::{Consumer, DeadWalk, Filter, InboxSettings, Retention, State, Swept};
 use tenure_sqlite::SqliteStore;
 
 use crate::backend::{SqliteFile, take};
@@ -56,7 +56,10 @@ async fn s50_only_what_is_finished_is_deleted() {
         ],
     )
     .await;
-    store.discard(&Filter { id: Some(ids[2].to_string()), ..Filter::default() }, "ann", 1).await.unwrap();
+    store
+        .discard(&DeadWalk::of(Filter { id: Some(ids[2].to_string()), ..Filter::default() }, 1), "ann")
+        .await
+        .unwrap();
     // By default, the dead are kept for ever, and the rest for a month.
     assert_eq!(sweep(&store, None, &Retention::default()).await.0, Swept::default());
 

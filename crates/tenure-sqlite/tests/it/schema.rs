@@ -8,7 +8,7 @@ use tenure_core::StoreError;
 use tenure_core::contract::{CheckpointStore, EventStore, Migrated, Schema};
 use tenure_core::event::Position;
 use tenure_core::naming::{Identifier, Naming};
-use tenure_core::subscription::{Advance, Checkpoint, SubscriptionName};
+use tenure_core::subscription::{Advance, Checkpoint, Rewind, SubscriptionName};
 use tenure_sqlite::{SqliteOptions, SqliteStore};
 
 use crate::backend::{SqliteFile, take};
@@ -264,7 +264,7 @@ async fn a_schema_of_the_third_version_is_brought_up_with_its_checkpoints() {
     let there = store.checkpoint(&name).await.unwrap();
     assert_eq!(there, Checkpoint { position: Position(7), rewinds: 0 });
     assert_eq!(store.advance(None, &step("a", 7, 8)).await.unwrap(), Advance::Advanced);
-    store.rewind(&name, Position(8), "op").await.unwrap();
+    assert_eq!(store.rewind(&name, Position(8), "op").await.unwrap(), Rewind::Moved);
     assert_eq!(store.checkpoint(&name).await.unwrap(), Checkpoint { position: Position(8), rewinds: 1 });
     assert_eq!(store.advance(None, &step("a", 8, 9)).await.unwrap(), Advance::Moved { at: Position(8) });
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tenure_core::contract::{LeaseStore, OutboxAdmin, OutboxStore, Wakeup};
 use tenure_core::lease::Renewal;
-use tenure_core::outbox::Filter;
+use tenure_core::outbox::{DeadWalk, Filter};
 use tenure_sqlite::SqliteStore;
 use tokio::time::timeout;
 
@@ -209,7 +209,7 @@ async fn what_the_store_itself_enqueues_or_revives_wakes() {
     let row = look(&store).await.rows[0].id;
     record(&store, &[dead(row, 1, false)]).await;
     quiet(&wakeup).await;
-    store.retry(&Filter::default(), "ann", 1).await.unwrap();
+    store.retry(&DeadWalk::of(Filter::default(), 1), "ann").await.unwrap();
     assert!(hinted(&wakeup).await);
 }
 

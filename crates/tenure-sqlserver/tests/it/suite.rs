@@ -52,7 +52,7 @@ impl Backend for SqlServerBackend {
     }
 
     fn promises(&self) -> &'static [Need] {
-        &[Need::Admin, Need::Registry, Need::Fence, Need::DeleteRow, Need::RegressTerm]
+        &[Need::Admin, Need::Registry, Need::Fence, Need::DeleteRow, Need::RegressTerm, Need::Forgetting]
     }
 }
 

@@ -35,6 +35,7 @@ enum Event {
 /// Stands for election until `stop` is given, and leads whenever it is elected.
 pub(super) async fn stand(inner: Arc<Inner>, lease: Lease, stop: Stop) {
     let beat = runners().register(RunnerKind::Election, lease.name().as_str(), IDLE);
+    let _watch = beat.watch();
     METER.election_leading.set(0, 0);
     while !stop.is_stopped() {
         beat.state("standing by");

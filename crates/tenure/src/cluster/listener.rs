@@ -16,6 +16,7 @@ const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 pub(super) async fn listen(inner: Arc<Inner>, stop: Stop) {
     let beat = runners().register(RunnerKind::Listener, "cluster", AGAIN_AFTER);
+    let _watch = beat.watch();
     while !stop.is_stopped() {
         match beat.during(inner.store.watch()).await {
             Ok(None) => return,

@@ -148,6 +148,7 @@ impl Office {
 
     /// Works until the lease is over, or until it has left.
     pub(super) async fn run(mut self, stop: &Stop) -> Ended {
+        let _watch = self.beat.watch();
         let lost = self.lease.lost();
         if !self.registered {
             self.register();

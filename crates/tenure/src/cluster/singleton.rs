@@ -118,6 +118,7 @@ impl Keeper {
     async fn run(self) {
         let mut failures = 0u32;
         let beat = runners().register(RunnerKind::Singleton, self.daemon.as_str(), self.settings.lease.renew);
+        let _watch = beat.watch();
         while !self.stop.is_stopped() {
             beat.state("standing by");
             match beat.waiting(self.lease.acquire_when_free(&self.stop)).await {

@@ -3,6 +3,7 @@
 use tenure_core::contract::AppendError;
 use tenure_core::entity::{Behaviour, Caller, PlanError, Planned, Rejection, Replayed, plan, replay};
 use tenure_core::event::{Append, AppendAnswer, Appended, StreamName, StreamRead, Version};
+use tracing::{Instrument as _, field};
 use uuid::Uuid;
 
 use super::{Reply, Shared, TellError};
@@ -31,7 +32,7 @@ pub(super) async fn tell<B: Behaviour>(
         caller.message_id.map_or_else(Uuid::new_v4, |id| Uuid::new_v5(&CAUSED, id.as_uuid().as_bytes()));
     // One more, for the look at what is in memory.
     for _ in 0..=shared.settings.conflicts.saturating_add(1) {
-        let planned = plan::<B>(&entity, &stream, &shared.consumer, command.clone(), caller, seed)?;
+        let planned = decide(shared, &entity, &stream, command.clone(), caller, seed)?;
         let (append, events, rejection) = match planned {
             Planned::Duplicate => return Ok(keep(&mut turn, entity, true)),
             Planned::Nothing | Planned::Refuse { append: None, .. } if !fresh => {
@@ -93,6 +94,23 @@ pub(super) async fn state<B: Behaviour>(
     Ok(answer)
 }
 
+/// The user's own code, and what becomes of its answer.
+fn decide<B: Behaviour>(
+    shared: &Shared<B>,
+    entity: &Replayed<B>,
+    stream: &StreamName,
+    command: B::Command,
+    caller: &Caller,
+    seed: Uuid,
+) -> Result<Planned<B::Event>, PlanError> {
+    let span = tracing::debug_span!("tenure.entity.decide", events = field::Empty);
+    let planned = span.in_scope(|| plan::<B>(entity, stream, &shared.consumer, command, caller, seed));
+    if let Ok(Planned::Append { events, .. }) = &planned {
+        span.record("events", events.len());
+    }
+    planned
+}
+
 fn keep<B: Behaviour>(turn: &mut Option<Replayed<B>>, entity: Replayed<B>, duplicate: bool) -> Reply {
     let version = entity.version;
     *turn = Some(entity);
@@ -134,6 +152,15 @@ async fn append_surely<B: Behaviour>(shared: &Shared<B>, append: &Append) -> Res
 
 /// The entity from its snapshot, if there is one that can be read, and the events after it.
 async fn load<B: Behaviour>(shared: &Shared<B>, stream: &StreamName) -> Result<Replayed<B>, TellError> {
+    let span = tracing::debug_span!("tenure.entity.load", %stream, version = field::Empty);
+    let loaded = made(shared, stream).instrument(span.clone()).await;
+    if let Ok(entity) = &loaded {
+        span.record("version", entity.version.0);
+    }
+    loaded
+}
+
+async fn made<B: Behaviour>(shared: &Shared<B>, stream: &StreamName) -> Result<Replayed<B>, TellError> {
     let snapshot = shared.events.load_snapshot(stream).await.map_err(AppendError::Store)?;
     let begun = snapshot.as_ref().and_then(|snapshot| {
         let begun = Replayed::<B>::from_snapshot(snapshot);

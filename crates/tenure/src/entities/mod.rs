@@ -41,10 +41,12 @@ use tenure_core::id::NameError;
 use tenure_core::lease::SettingsError;
 use tenure_core::observe::METER;
 use tenure_core::outbox::{Consumer, MessageId};
+use tracing::{Instrument as _, Span, field};
 
 use self::cache::Cache;
 pub use self::dispatcher::Dispatcher;
 use crate::events::Events;
+use crate::trace;
 
 /// Aggregates of one kind.
 pub type Aggregates<A> = Entities<AggregateOf<A>>;
@@ -179,21 +181,32 @@ impl<B: Behaviour> Entities<B> {
 
     /// The same for a command that came in a message, or that has a place in a story.
     pub async fn tell_as(&self, id: &str, command: B::Command, caller: &Caller) -> Result<Reply, TellError> {
-        let reply = engine::tell(&self.shared, StreamName::of(B::KIND, id)?, command, caller).await;
-        METER.entity_commands.add(
-            match &reply {
-                Ok(Reply::Accepted { duplicate: false, .. }) => 0,
-                Ok(Reply::Accepted { duplicate: true, .. }) => 1,
-                Ok(Reply::Rejected(_)) => 2,
-                Err(_) => 3,
-            },
-            1,
-        );
+        let failed = 3;
+        let stream = StreamName::of(B::KIND, id);
+        let stream = stream.inspect_err(|_| METER.entity_commands.add(failed, 1))?;
+        let span = tracing::debug_span!("tenure.entity.tell", %stream, reply = field::Empty);
+        let traced = self.traced(&span, caller);
+        let caller = traced.as_ref().unwrap_or(caller);
+        let reply = engine::tell(&self.shared, stream, command, caller).instrument(span.clone()).await;
+        let (slot, word) = match &reply {
+            Ok(Reply::Accepted { duplicate: false, .. }) => (0, "accepted"),
+            Ok(Reply::Accepted { duplicate: true, .. }) => (1, "duplicate"),
+            Ok(Reply::Rejected(_)) => (2, "rejected"),
+            Err(_) => (failed, "failed"),
+        };
+        METER.entity_commands.add(slot, 1);
+        span.record("reply", word);
         let reply = reply?;
         if let Some(observer) = &self.shared.observer {
             observer(caller, &reply);
         }
         Ok(reply)
+    }
+
+    /// The caller with the trace of this span, where somebody records it: what the command causes goes on from here.
+    fn traced(&self, span: &Span, caller: &Caller) -> Option<Caller> {
+        let trace = if span.is_disabled() { Vec::new() } else { trace::continued(span, &caller.trace) };
+        (!trace.is_empty()).then(|| Caller { trace, ..caller.clone() })
     }
 
     /// The state of an entity, and its version, as the store has them.

@@ -122,6 +122,7 @@ impl Keeper {
 
     /// Runs until the holding is over, and its row given back as far as that was possible.
     pub(super) async fn run(mut self) {
+        let _watch = self.beat.watch();
         let mut sessions = self.presence.as_ref().map(|running| running.follow());
         let mut first_look = sessions.as_ref().map(|sessions| sessions.borrow().clone());
         loop {

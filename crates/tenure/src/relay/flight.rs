@@ -20,6 +20,7 @@ use super::Shared;
 use super::depot::Clearance;
 use crate::mandate::{InAir, Mandate};
 use crate::stop::Stop;
+use crate::trace;
 
 /// After this long a flight lands with what it has, so that outcomes are recorded and others have their turn.
 const LANDS_AFTER: Duration = Duration::from_millis(20);
@@ -185,7 +186,7 @@ impl Airport {
         ordered: bool,
         clearance: &mut Clearance,
     ) -> Vec<Landing> {
-        let (mut landings, messages): (Vec<_>, Vec<_>) = going.into_iter().unzip();
+        let (mut landings, mut messages): (Vec<_>, Vec<_>) = going.into_iter().unzip();
         if messages.is_empty() {
             return landings;
         }
@@ -194,7 +195,7 @@ impl Airport {
         // Each message has a span of its own in it, where anybody wants to know.
         let spans: Vec<Span> = match span.is_disabled() {
             true => Vec::new(),
-            false => messages.iter().map(|message| span.in_scope(|| self.span(message))).collect(),
+            false => messages.iter_mut().map(|message| self.span_within(&span, message)).collect(),
         };
         let delivery = async move { sink.deliver_batch(&messages).await }.instrument(span);
         // Which of several were tried is not known: in a source, the first one counts as tried.
@@ -213,13 +214,27 @@ impl Airport {
         landings
     }
 
-    async fn deliver(&self, message: Message, clearance: &mut Clearance) -> Verdict {
+    async fn deliver(&self, mut message: Message, clearance: &mut Clearance) -> Verdict {
         let sink: Arc<dyn Sink> = self.shared.sink.clone();
         let span = self.span(&message);
+        if !span.is_disabled() {
+            trace::follow(&span, &message.headers);
+            trace::carry(&span, &mut message.headers);
+        }
         let delivery = async move { sink.deliver(&message).await }.instrument(span.clone());
         let verdict = self.in_time(delivery, |verdict| verdict, clearance).await;
         ended(&span, &verdict);
         verdict
+    }
+
+    /// The same for one of a batch. With a trace of its own it belongs to that, and says that it went with others.
+    fn span_within(&self, batch: &Span, message: &mut Message) -> Span {
+        let span = batch.in_scope(|| self.span(message));
+        if trace::follow(&span, &message.headers) {
+            trace::within(&span, batch);
+        }
+        trace::carry(&span, &mut message.headers);
+        span
     }
 
     /// One attempt, as tracing sees it: by which message it is, never by what is in it.

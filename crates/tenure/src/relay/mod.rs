@@ -44,7 +44,7 @@ use std::time::Duration;
 
 use tenure_core::StoreError;
 use tenure_core::cluster::{Daemon, DaemonName};
-use tenure_core::contract::{ClusterStore, OutboxStore, Sink};
+use tenure_core::contract::{ClusterStore, LeaseAdmin, OutboxStore, Sink};
 use tenure_core::id::NodeName;
 use tenure_core::lease::{Fence, SettingsError};
 use tenure_core::observe::RunnerKind;
@@ -60,7 +60,7 @@ use crate::error::LeaseError;
 use crate::hub::{Bell, Hub};
 use crate::lease::Lease;
 use crate::mandate::{InAir, Left, Mandate};
-use crate::runners::{Beat, runners};
+use crate::runners::{Beat, LoopWatch, runners};
 use crate::stop::Stop;
 use crate::sweeper::Sweeper;
 
@@ -142,6 +142,21 @@ impl Shared {
     }
 }
 
+/// While a relay runs. It ends with the future that runs it, also when that is dropped: a user who changed his mind is no
+/// loop that has stopped.
+struct Running<'a> {
+    gauge: &'a Gauge,
+    beat: Beat,
+    #[allow(dead_code, reason = "kept for its end")]
+    watch: LoopWatch,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.gauge.end();
+    }
+}
+
 impl Relay {
     /// A relay from `store` to `sink` that works alone ("single"): nothing keeps another one from doing the same. Order
     /// is kept only while there is just one.
@@ -193,6 +208,14 @@ impl Relay {
         Ok(self)
     }
 
+    /// Forgets lines of leases' histories that are older than `keep`, besides: see [`Sweeper::keeping_history`]. Only
+    /// [with retention](Relay::with_retention).
+    #[must_use]
+    pub fn keeping_history(mut self, leases: Arc<dyn LeaseAdmin>, keep: Duration) -> Self {
+        self.sweeper = self.sweeper.map(|sweeper| sweeper.keeping_history(leases, keep));
+        self
+    }
+
     /// Tells that something was committed in this process: spares the way through the database. A hint; never needed.
     pub fn nudge(&self) {
         self.shared.nudge.notify_one();
@@ -207,34 +230,29 @@ impl Relay {
     ///
     /// Rides out a store that goes away and comes back. An error is what waiting cannot mend.
     pub async fn run(&self, stop: &Stop) -> Result<(), RelayError> {
-        let beat = self.begin();
+        let running = self.begin();
+        let beat = &running.beat;
         let ran = match &self.lease {
             None => {
                 loop {
                     match beat.during(self.part_at_work()).await {
                         Ok(None) => break,
-                        Ok(Some(part)) => {
-                            self.shared.gauge.end();
-                            return Err(RelayError::PartsAtWork { part });
-                        }
+                        Ok(Some(part)) => return Err(RelayError::PartsAtWork { part }),
                         Err(error) => self.cannot_see_parts(&error),
                     }
                     beat.cycled();
                     tokio::select! {
-                        () = stop.stopped() => {
-                            self.shared.gauge.end();
-                            return Ok(());
-                        }
+                        () = stop.stopped() => return Ok(()),
                         () = tokio::time::sleep(PARTS_AGAIN) => {}
                     }
                 }
                 self.shared.gauge.role(Role::Alone);
-                self.office(None, &beat).run(stop).await;
+                self.office(None, beat).run(stop).await;
                 Ok(())
             }
-            Some(lease) => self.run_under_lease(lease, &beat, stop).await,
+            Some(lease) => self.run_under_lease(lease, beat, stop).await,
         };
-        self.close().await;
+        self.shared.sink.flush().await;
         ran?;
         self.shared.sink.gone().map_or(Ok(()), |reason| Err(RelayError::SinkGone { reason }))
     }
@@ -245,9 +263,9 @@ impl Relay {
     /// After `stop` what is under way may end, for as long as the settings' `drain` says, and is recorded. When the mandate
     /// is over, nothing more is delivered or recorded. How it ended also tells what goes on all the same.
     pub async fn run_under(&self, mandate: &Mandate, stop: &Stop) -> Result<Left, RelayError> {
-        let beat = self.begin();
-        let left = self.serve(mandate, &beat, stop).await;
-        self.close().await;
+        let running = self.begin();
+        let left = self.serve(mandate, &running.beat, stop).await;
+        self.shared.sink.flush().await;
         self.shared.sink.gone().map_or(Ok(left), |reason| Err(RelayError::SinkGone { reason }))
     }
 
@@ -267,13 +285,8 @@ impl Relay {
         }
     }
 
-    async fn close(&self) {
-        self.shared.sink.flush().await;
-        self.shared.gauge.end();
-    }
-
-    /// From here on others see that it runs.
-    fn begin(&self) -> Beat {
+    /// From here on others see that it runs, until what this gives is dropped.
+    fn begin(&self) -> Running<'_> {
         let (kind, name) = match (&self.shared.settings.part, &self.lease) {
             (Some(part), _) => (RunnerKind::Parts, format!("outbox {part}")),
             (None, Some(lease)) => (RunnerKind::Relay, lease.name().to_string()),
@@ -281,7 +294,7 @@ impl Relay {
         };
         let beat = runners().register(kind, name, EVERY);
         self.shared.gauge.begin(beat.clone());
-        beat
+        Running { gauge: &self.shared.gauge, watch: beat.watch(), beat }
     }
 
     async fn run_under_lease(&self, lease: &Lease, beat: &Beat, stop: &Stop) -> Result<(), RelayError> {

@@ -17,7 +17,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use tenure_core::observe::{LocalRunners, RUNNER_NAME_MAX_BYTES, RunnerKind, RunnerReport};
+use tenure_core::observe::{
+    LocalBeat, LocalRunners, RUNNER_FALLEN, RUNNER_NAME_MAX_BYTES, RunnerKind, RunnerReport,
+};
 use tenure_core::time::{Clock, Monotonic};
 
 use crate::clock::SteadyClock;
@@ -26,8 +28,18 @@ use crate::clock::SteadyClock;
 const WAITING_EVERY: Duration = Duration::from_secs(5);
 
 /// The counters of a runner. Others are not kept: a report has a bound.
-const COUNTERS: [&str; 9] =
-    ["delivered", "rejected", "transient", "poison", "dead", "events", "parked", "swept", "failures"];
+const COUNTERS: [&str; 10] = [
+    "delivered",
+    "rejected",
+    "transient",
+    "poison",
+    "dead",
+    "events",
+    "parked",
+    "swept",
+    "failures",
+    "changed",
+];
 
 /// The loops of this process.
 pub fn runners() -> Arc<Runners> {
@@ -54,8 +66,14 @@ impl Runners {
             state: Mutex::new(Cow::Borrowed("starting")),
             trouble: Mutex::default(),
             counters: Default::default(),
+            fallen: Mutex::default(),
         });
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = all.iter().filter_map(Weak::upgrade);
+        for before in before.filter(|before| (before.kind, &before.name) == (kind, &kept.name)) {
+            // It was begun again.
+            before.fallen.lock().unwrap_or_else(PoisonError::into_inner).take();
+        }
         all.retain(|kept| kept.strong_count() > 0);
         all.push(Arc::downgrade(&kept));
         drop(all);
@@ -94,6 +112,32 @@ impl LocalRunners for Runners {
     fn list(&self) -> Vec<RunnerReport> {
         Self::list(self)
     }
+
+    fn add(&self, kind: RunnerKind, name: String, every: Duration) -> Box<dyn LocalBeat> {
+        Box::new(self.register(kind, name, every))
+    }
+}
+
+impl LocalBeat for Beat {
+    fn cycled(&self) {
+        Self::cycled(self);
+    }
+
+    fn advanced(&self) {
+        Self::advanced(self);
+    }
+
+    fn state(&self, state: &'static str) {
+        Self::state(self, state);
+    }
+
+    fn trouble(&self, trouble: Option<String>) {
+        Self::trouble(self, trouble);
+    }
+
+    fn count(&self, name: &'static str, by: u64) {
+        Self::count(self, name, by);
+    }
 }
 
 /// By which a loop says that it lives. Clones are the same; when the last one is dropped, the loop is off the list.
@@ -113,9 +157,34 @@ struct Kept {
     state: Mutex<Cow<'static, str>>,
     trouble: Mutex<Option<String>>,
     counters: [AtomicU64; COUNTERS.len()],
+    /// Itself, once a panic has ended it: it stays on the list although nobody keeps its beat.
+    fallen: Mutex<Option<Arc<Self>>>,
+}
+
+/// Kept by a loop while it runs, and dropped with it: should that be by a panic, the loop stays on the list as one that has
+/// stopped, until another of its kind and name begins.
+#[derive(Debug)]
+#[must_use = "a loop is watched while this is kept"]
+pub struct LoopWatch {
+    beat: Beat,
+}
+
+impl Drop for LoopWatch {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.beat.state(RUNNER_FALLEN);
+            let kept = self.beat.kept.clone();
+            *self.beat.kept.fallen.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
+        }
+    }
 }
 
 impl Beat {
+    /// Has others see it if a panic ends the loop, as long as what this gives is kept in it.
+    pub fn watch(&self) -> LoopWatch {
+        LoopWatch { beat: self.clone() }
+    }
+
     /// It went round.
     pub fn cycled(&self) {
         self.cycled_at(SteadyClock.now());
@@ -133,7 +202,11 @@ impl Beat {
 
     /// What it is, in a word or two.
     pub fn state(&self, state: impl Into<Cow<'static, str>>) {
-        *self.kept.state.lock().unwrap_or_else(PoisonError::into_inner) = state.into();
+        let mut now = self.kept.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // What a panic has ended is nothing else any more.
+        if *now != RUNNER_FALLEN {
+            *now = state.into();
+        }
     }
 
     /// Why it does not get on; `None` once it does.
@@ -141,8 +214,8 @@ impl Beat {
         *self.kept.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
     }
 
-    /// Adds to one of its counters: `delivered`, `rejected`, `transient`, `poison`, `dead`, `events`, `parked`, `swept` or
-    /// `failures`. Others are not kept.
+    /// Adds to one of its counters: `delivered`, `rejected`, `transient`, `poison`, `dead`, `events`, `parked`, `swept`,
+    /// `failures` or `changed`. Others are not kept.
     pub fn count(&self, name: &str, by: u64) {
         if let Some(at) = COUNTERS.iter().position(|known| *known == name) {
             self.kept.counters[at].fetch_add(by, Relaxed);
@@ -240,6 +313,27 @@ mod tests {
         );
         drop((again, two, three));
         assert_eq!(runners.list().len(), 1);
+    }
+
+    #[test]
+    fn a_loop_that_a_panic_has_ended_stays_on_the_list_until_it_is_begun_again() {
+        let runners = Runners::default();
+        let other = runners.register(RunnerKind::Relay, "outbox", Duration::from_secs(1));
+        let looped = |panics: bool| {
+            let beat = runners.register(RunnerKind::Sweeper, "retention", Duration::from_secs(600));
+            let _watch = beat.watch();
+            beat.state("at work");
+            assert!(!panics, "the loop's own fault");
+        };
+        looped(false);
+        assert_eq!(runners.list().len(), 1, "one that ended by itself is off the list");
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| looped(true)));
+        assert!(ended.is_err());
+        let fallen = |runners: &Runners| runners.list().iter().filter(|report| report.has_fallen()).count();
+        assert_eq!((runners.list().len(), fallen(&runners)), (2, 1));
+        looped(false);
+        assert_eq!((runners.list().len(), fallen(&runners)), (1, 0));
+        drop(other);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::stop::Stop;
 /// How often it is told while something moves.
 const MOVING: Duration = Duration::from_secs(5);
 /// How often it is told otherwise.
-const RESTING: Duration = Duration::from_secs(30);
+const RESTING: Duration = Duration::from_secs(15);
 /// How often a store that is away is complained of.
 const COMPLAIN: Duration = Duration::from_secs(60);
 /// After this long, rows of processes that are gone are deleted; how often that is seen to.
@@ -160,7 +160,7 @@ mod tests {
             tokio::spawn(async move { all.report_to(to, local_node(Some("one")).unwrap(), &end).await });
         // passes time: nothing moves for a minute and a bit
         tokio::time::sleep(Duration::from_secs(62)).await;
-        assert_eq!(store.told.lock().unwrap().len(), 3, "at the start, after 30 s, after 60 s");
+        assert_eq!(store.told.lock().unwrap().len(), 5, "at the start, and every 15 s");
         *store.away.lock().unwrap() = true;
         beat.count("delivered", 1);
         // passes time: the store is away when it is told

@@ -9,7 +9,7 @@
 
 mod handlers;
 #[cfg(feature = "http")]
-mod http;
+pub(crate) mod http;
 mod lines;
 #[cfg(feature = "nats")]
 mod nats;

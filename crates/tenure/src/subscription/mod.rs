@@ -58,7 +58,7 @@ use crate::error::LeaseError;
 use crate::events::Events;
 use crate::lease::Lease;
 use crate::mandate::{Left, Mandate};
-use crate::runners::{Beat, runners};
+use crate::runners::{Beat, LoopWatch, runners};
 use crate::stop::Stop;
 
 /// How long a reader that was deposed, or overtaken, waits before it begins again.
@@ -108,6 +108,20 @@ struct Shared {
     gauge: Gauge,
 }
 
+/// While a subscription runs. It ends with the future that runs it, also when that is dropped.
+struct Running<'a> {
+    gauge: &'a Gauge,
+    beat: Beat,
+    #[allow(dead_code, reason = "kept for its end")]
+    watch: LoopWatch,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.gauge.end();
+    }
+}
+
 impl Subscription {
     /// A subscription whose checkpoint is kept under `name`. Nothing keeps another reader from doing the same work, unless
     /// it is [exclusive](Subscription::exclusive).
@@ -146,27 +160,23 @@ impl Subscription {
     ///
     /// Rides out a store that goes away and comes back. An error is what waiting cannot mend.
     pub async fn run(&self, stop: &Stop) -> Result<(), SubscriptionError> {
-        let beat = self.begin();
-        let ran = self.run_to_end(&beat, stop).await;
-        self.shared.gauge.end();
-        ran
+        let running = self.begin();
+        self.run_to_end(&running.beat, stop).await
     }
 
     /// Works once, under a right that someone else obtained, instead of a lease of its own: until `stop` is given, the
     /// mandate is over or the store refuses its fence. The handling that is under way may end, within its deadline.
     pub async fn run_under(&self, mandate: &Mandate, stop: &Stop) -> Result<Left, SubscriptionError> {
-        let beat = self.begin();
-        let left = self.serve(mandate, &beat, stop).await;
-        self.shared.gauge.end();
-        left
+        let running = self.begin();
+        self.serve(mandate, &running.beat, stop).await
     }
 
-    /// From here on others see that it runs.
-    fn begin(&self) -> Beat {
+    /// From here on others see that it runs, until what this gives is dropped.
+    fn begin(&self) -> Running<'_> {
         let name = self.shared.name.as_str();
         let beat = runners().register(RunnerKind::Subscription, name, self.shared.settings.poll);
         self.shared.gauge.begin(name, beat.clone());
-        beat
+        Running { gauge: &self.shared.gauge, watch: beat.watch(), beat }
     }
 
     async fn serve(&self, mandate: &Mandate, beat: &Beat, stop: &Stop) -> Result<Left, SubscriptionError> {

@@ -25,6 +25,7 @@ use crate::hub::Lookout;
 use crate::mandate::{InAir, Mandate};
 use crate::runners::Beat;
 use crate::stop::Stop;
+use crate::trace;
 
 /// How long to wait after a call to the store that had no answer; doubles up to [`STORE_AGAIN_MAX`].
 const STORE_AGAIN: Duration = Duration::from_millis(50);
@@ -236,6 +237,9 @@ impl Reader {
                     position = event.position.0,
                     "type" = %event.kind
                 );
+                if !span.is_disabled() {
+                    trace::follow(&span, &event.metadata.headers);
+                }
                 let handling = async move { handler.handle(&event).await }.instrument(span);
                 let answer = self.in_time(handling).await;
                 match answer {

@@ -16,7 +16,7 @@ use tenure_core::outbox::{
     Enqueued, Limits as OutboxLimits, Loaded, Look, NewMessage, Outcome, Page, Recorded, Retention, RowId,
     Swept,
 };
-use tenure_core::subscription::{Advance, Checkpoint, Parked, Progress, Step, SubscriptionName};
+use tenure_core::subscription::{Advance, Checkpoint, Parked, Progress, Rewind, Step, SubscriptionName};
 
 /// A call that can fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,7 +177,7 @@ impl CheckpointStore for Faulty<dyn CheckpointStore> {
         self.store.parked(name, after, limit).await
     }
 
-    async fn rewind(&self, name: &SubscriptionName, to: Position, by: &str) -> Result<(), StoreError> {
+    async fn rewind(&self, name: &SubscriptionName, to: Position, by: &str) -> Result<Rewind, StoreError> {
         self.store.rewind(name, to, by).await
     }
 }

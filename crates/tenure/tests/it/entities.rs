@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tenure::core::entity::PlanError;
+use tenure::core::observe::METER;
 use tenure::event::{Append, Expected, NewEvent, Snapshot, StreamName, Version};
 use tenure::{Aggregates, EntitySettings, Events, Processes, Reply, TellError};
 
@@ -37,6 +38,18 @@ async fn b20_a_command_takes_effect_and_the_state_follows() {
     let elsewhere = Aggregates::<Account>::new(events).unwrap();
     let expected = Account { balance: 7, frozen: true };
     assert_eq!(elsewhere.state("a").await.unwrap(), (expected, Version(3)));
+}
+
+#[tokio::test]
+async fn b14_a_command_to_an_id_that_cannot_be_is_counted_as_failed() {
+    let accounts = Aggregates::<Account>::new(Events::new(database().events())).unwrap();
+    let failed = || METER.entity_commands.get(3);
+    // Others of this process fail too, but not so often.
+    let (before, many) = (failed(), 1_000);
+    for _ in 0..many {
+        accounts.tell(&"x".repeat(1_000), deposit(5)).await.unwrap_err();
+    }
+    assert!(failed() >= before + many, "{before} became {}", failed());
 }
 
 #[tokio::test]

@@ -5,12 +5,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use tenure::core::contract::{OperatorStores, OutboxAdmin, OutboxStore};
+use tenure::core::contract::{CheckpointStore, EventStore, OperatorStores, OutboxAdmin, OutboxStore};
+use tenure::core::event::{Append, AppendAnswer, Expected, NewEvent, Position, StreamName};
 use tenure::core::health::StoreState;
 use tenure::core::memory::MemoryStore;
 use tenure::core::outbox::{
-    CauseId, Count, Details, Filter, Graves, Limits, Listing, NewMessage, Pulse, Selection, Stats,
+    Acted, CauseId, Count, Counted, DeadWalk, Details, Graves, Limits, Listing, NewMessage, Pulse, Selection,
+    Stats,
 };
+use tenure::core::subscription::{Advance, Step, SubscriptionName};
 use tenure::{HealthMonitor, HealthThresholds, Level, SteadyStoreClock, StoreError};
 
 /// An outbox that can be slow, or away.
@@ -54,16 +57,16 @@ impl OutboxAdmin for Moody {
     async fn show(&self, _: &str, _: usize) -> Result<Option<Details>, StoreError> {
         Err(away())
     }
-    async fn count_dead(&self, _: &Filter, _: u32) -> Result<Count, StoreError> {
+    async fn count_dead(&self, _: &DeadWalk) -> Result<Counted, StoreError> {
         Err(away())
     }
     async fn graves(&self, _: Option<CauseId>, _: u32, _: u32) -> Result<Graves, StoreError> {
         Err(away())
     }
-    async fn retry(&self, _: &Filter, _: &str, _: u32) -> Result<Vec<String>, StoreError> {
+    async fn retry(&self, _: &DeadWalk, _: &str) -> Result<Acted, StoreError> {
         Err(away())
     }
-    async fn discard(&self, _: &Filter, _: &str, _: u32) -> Result<Vec<String>, StoreError> {
+    async fn discard(&self, _: &DeadWalk, _: &str) -> Result<Acted, StoreError> {
         Err(away())
     }
 }
@@ -145,6 +148,42 @@ async fn a_store_that_falls_silent_is_away_and_one_that_panics_is_asked_again() 
     let (level, what) = of_store(&monitor.ready().await);
     assert_eq!(level, Level::Degraded, "{what}");
     assert!(what.contains("no answer yet"), "{what}");
+    // From its last answer on, not from the question that found it out.
+    let StoreState::Away { since, .. } = monitor.facts().store else { panic!("it is away") };
+    assert!(since >= Duration::from_millis(4_500), "{since:?}");
+}
+
+/// `tenure status` and probes are one judgement of the same facts.
+#[tokio::test]
+async fn who_asks_once_hears_the_same_as_a_probe() {
+    let clock = Arc::new(tenure::core::memory::ManualClock::default());
+    let store = Arc::new(MemoryStore::new(clock.clone()));
+    let event = NewEvent::json(uuid::Uuid::from_u128(1), "Lent", "{}");
+    let append = Append::new(
+        StreamName::new("loan-1").unwrap(),
+        Expected::NONE,
+        vec![event.clone(), {
+            let mut second = event;
+            second.id = uuid::Uuid::from_u128(2);
+            second
+        }],
+    );
+    let answer = EventStore::append(&*store, &append, &Default::default()).await.unwrap();
+    assert!(matches!(answer, AppendAnswer::Appended(_)), "{answer:?}");
+    let name = SubscriptionName::new("loans").unwrap();
+    let step = Step { name, from: Position::START, rewinds: 0, to: Position(1), parked: vec![] };
+    assert_eq!(store.advance(None, &step).await.unwrap(), Advance::Advanced);
+    clock.advance(Duration::from_secs(600));
+    let capabilities = tenure::core::contract::LeaseStore::capabilities(&*store);
+    let stores = OperatorStores::of(store, capabilities);
+    let monitor = || HealthMonitor::new(stores.clone(), HealthThresholds::default()).unwrap();
+    let (once, probed) = (monitor().judge_once().await.unwrap(), monitor().ready().await);
+    let stands = |report: &tenure::HealthReport| {
+        let check = report.checks.iter().find(|check| check.name == "subscription loans").unwrap();
+        (report.level, check.level, check.what.clone())
+    };
+    assert_eq!(stands(&once), stands(&probed));
+    assert_eq!(stands(&once).0, Level::Unhealthy);
 }
 
 #[test]

@@ -20,6 +20,8 @@ mod locks;
 mod mandate;
 #[cfg(feature = "nats")]
 mod nats;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod parts;
 mod process;
 mod record;

@@ -1,14 +1,19 @@
 //! Work under a right that somebody else obtained: how it ends, and that it ends.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
+use async_trait::async_trait;
+use tenure::core::StoreError;
+use tenure::core::contract::LeaseAdmin;
+use tenure::core::lease::{Change, Forgotten, HistoryId, LeaseName, LeasePageOf, LeaseRecord, Revoke};
 use tenure::core::outbox::Limits;
+use tenure::core::time::StoreTime;
 use tenure::event::{Append, Expected, NewEvent, StreamName};
 use tenure::{
     Database, Depot, Events, Left, Mandate, RelaySettings, Retention, Stop, Subscription,
-    SubscriptionSettings, Sweeper, handler,
+    SubscriptionSettings, Sweeper, handler, runners,
 };
 
 use crate::bank::database;
@@ -145,6 +150,105 @@ async fn s50_a_sweeper_of_its_own_deletes_until_its_right_is_over() {
     lease.release().await.unwrap();
     let (_stop, running) = sweep(Mandate::new(mandate.fence().clone(), Stop::new()));
     assert!(matches!(running.await.unwrap(), Left::Refused(_)));
+}
+
+/// A history without an end, and when it was asked to forget which part of it.
+#[derive(Debug)]
+struct Endless {
+    inner: Arc<dyn LeaseAdmin>,
+    asked: Mutex<Vec<(Option<HistoryId>, Instant)>>,
+}
+
+/// How many lines each step forgets: no other sweeper of this process counts by it.
+const LINES: u64 = 1_000_003;
+
+#[async_trait]
+impl LeaseAdmin for Endless {
+    async fn list(&self, page: &LeasePageOf) -> Result<(Vec<LeaseRecord>, StoreTime), StoreError> {
+        self.inner.list(page).await
+    }
+
+    async fn history(
+        &self,
+        name: Option<&LeaseName>,
+        before: Option<HistoryId>,
+        limit: u32,
+    ) -> Result<Vec<Change>, StoreError> {
+        self.inner.history(name, before, limit).await
+    }
+
+    async fn forget_history(
+        &self,
+        _: Duration,
+        after: Option<HistoryId>,
+        _: u32,
+    ) -> Result<Forgotten, StoreError> {
+        self.asked.lock().unwrap().push((after, Instant::now()));
+        Ok(Forgotten { lines: LINES, resume: Some(HistoryId(after.map_or(0, |after| after.0) + 1)) })
+    }
+
+    async fn revoke(&self, name: &LeaseName, by: &str, force: bool) -> Result<Revoke, StoreError> {
+        self.inner.revoke(name, by, force).await
+    }
+}
+
+#[tokio::test]
+async fn a_long_history_is_forgotten_round_by_round_and_shows_that_it_gets_on() {
+    let database = database();
+    let endless = Arc::new(Endless { inner: database.admin(), asked: Mutex::default() });
+    let every = Duration::from_secs(1);
+    let retention = Retention { inbox: None, every, ..Retention::default() };
+    let sweeper = Sweeper::new(database.outbox(), retention, &quick(None)).unwrap();
+    let sweeper = sweeper.keeping_history(endless.clone(), Duration::ZERO);
+    let stop = Stop::new();
+    let (working, theirs) = (sweeper.clone(), stop.clone());
+    let running = tokio::spawn(async move { working.run(&theirs).await });
+    let asked = || endless.asked.lock().unwrap().len();
+    until("it is in its first round", || asked() >= 20).await;
+    let beat = runners().list().into_iter().find(|beat| {
+        let swept = beat.counters.get("swept").copied().unwrap_or_default();
+        swept > 0 && swept.is_multiple_of(LINES)
+    });
+    let beat = beat.expect("a beat that counts what is forgotten");
+    let began = endless.asked.lock().unwrap()[0].1;
+    assert!(beat.advanced_ago.unwrap() < began.elapsed(), "it got on since: {beat:?}");
+    until("it is in its second round", || asked() >= 110).await;
+    stop.stop();
+    running.await.unwrap();
+    let asked = endless.asked.lock().unwrap();
+    let (first, rest) = asked.split_first().unwrap();
+    assert_eq!(first.0, None);
+    for ((after, _), number) in rest.iter().zip(1..) {
+        assert_eq!(*after, Some(HistoryId(number)), "each step goes on where the last one ended");
+    }
+    let pauses = asked.windows(2).filter(|two| two[1].1 - two[0].1 >= every).count();
+    assert_eq!(pauses, 1, "the outbox is swept between two rounds");
+}
+
+#[tokio::test]
+async fn s15_a_sweeper_forgets_old_history_and_keeps_the_last_term_of_each_lease() {
+    let database = database();
+    let registrar = Registrar::new(&database);
+    for _ in 0..3 {
+        let (lease, ..) = registrar.grants("often").await;
+        lease.release().await.unwrap();
+    }
+    let retention = Retention { inbox: None, ..Retention::default() };
+    let keeps = |keep: Duration| {
+        let sweeper = Sweeper::new(database.outbox(), retention.clone(), &quick(None)).unwrap();
+        sweeper.keeping_history(database.admin(), keep)
+    };
+    let lines = async || database.admin().history(None, None, 100).await.unwrap();
+    for (keep, swept, left) in [(Duration::from_secs(3_600), 0, 6), (Duration::ZERO, 4, 2)] {
+        let (sweeper, stop) = (keeps(keep), Stop::new());
+        let (working, theirs) = (sweeper.clone(), stop.clone());
+        let running = tokio::spawn(async move { working.run(&theirs).await });
+        until("it is swept", || sweeper.swept() >= swept).await;
+        stop.stop();
+        running.await.unwrap();
+        assert_eq!((sweeper.swept(), lines().await.len()), (swept, left), "{keep:?}");
+    }
+    assert!(lines().await.iter().all(|line| line.term.get() == 3), "{:?}", lines().await);
 }
 
 #[test]

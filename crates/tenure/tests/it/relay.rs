@@ -11,8 +11,8 @@ use tenure::core::id::NodeName;
 use tenure::core::lease::Fence;
 use tenure::core::memory::MemoryStore;
 use tenure::core::outbox::{
-    Body, Filter, Limits, Loaded, Look, Message, NewMessage, Outcome, Page, Recorded, Retention, RowId,
-    Selection, State, Stats, Swept,
+    Body, DeadWalk, Filter, Limits, Loaded, Look, Message, NewMessage, Outcome, Page, Recorded, Retention,
+    RowId, Selection, State, Stats, Swept,
 };
 use tenure::{
     LeaseName, LeaseSettings, Leases, OnDead, Relay, RelaySettings, RetryPolicy, Role, SteadyStoreClock,
@@ -315,7 +315,7 @@ async fn s45_a_halted_source_waits_for_an_operator() {
     stage.until("b is done, a stands still", |stats| stats.dead == 1 && stats.dispatched == 1).await;
     assert_eq!(sink.of("a"), ["a1"]);
     let filter = Filter { state: Some(State::Dead), ..Filter::default() };
-    assert_eq!(stage.store.retry(&filter, "ada", 10).await.unwrap().len(), 1);
+    assert_eq!(stage.store.retry(&DeadWalk::of(filter.clone(), 10), "ada").await.unwrap().ids.len(), 1);
     stage.until("a goes on in order", |stats| stats.dispatched == 3).await;
     stop.stop();
     running.await.unwrap();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tenure::core::contract::CheckpointStore;
 use tenure::core::lease::Fence;
-use tenure::core::subscription::{Advance, Step, SubscriptionName};
+use tenure::core::subscription::{Advance, Rewind, Step, SubscriptionName};
 use tenure::event::{Append, Expected, NewEvent, Position, Recorded, StreamName};
 use tenure::{
     Database, EventHandler, Events, HandleError, Handling, LeaseSettings, Leases, OnFailure, Projection,
@@ -218,7 +218,10 @@ async fn a_halted_subscription_says_why_and_goes_on_where_an_operator_puts_it() 
         .await;
     assert_eq!(notes.seen(), ["A"]);
     let name = SubscriptionName::new("sub").unwrap();
-    database.checkpoints().rewind(&name, Position(2), "the operator").await.unwrap();
+    assert_eq!(
+        database.checkpoints().rewind(&name, Position(2), "the operator").await.unwrap(),
+        Rewind::Moved
+    );
     notes.until(2).await;
     running.end().await.unwrap();
     assert_eq!(notes.seen(), ["A", "C"]);
@@ -241,11 +244,14 @@ async fn a_rewind_of_a_reader_that_has_nothing_to_do_is_noticed() {
         // passes time: the checkpoint moves a second after the handling
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
-    database
-        .checkpoints()
-        .rewind(&SubscriptionName::new("sub").unwrap(), Position(1), "the operator")
-        .await
-        .unwrap();
+    assert_eq!(
+        database
+            .checkpoints()
+            .rewind(&SubscriptionName::new("sub").unwrap(), Position(1), "the operator")
+            .await
+            .unwrap(),
+        Rewind::Moved
+    );
     notes.until(3).await;
     running.end().await.unwrap();
     assert_eq!(notes.seen(), ["A", "B", "B"]);
@@ -270,7 +276,8 @@ async fn a_checkpoint_ahead_of_the_store_is_said_loudly_and_nothing_is_skipped()
     let database = database();
     append(&database, &["A"]).await;
     let name = SubscriptionName::new("sub").unwrap();
-    database.checkpoints().rewind(&name, Position(50), "a restored backup").await.unwrap();
+    let step = Step { name, from: Position(0), rewinds: 0, to: Position(50), parked: Vec::new() };
+    assert_eq!(database.checkpoints().advance(None, &step).await.unwrap(), Advance::Advanced);
     let notes = Notes::failing(0);
     let error =
         run(subscription(&database, each(&notes), quick())).task.await.unwrap().unwrap_err().to_string();

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tenure::core::memory::MemoryStore;
-use tenure::core::subscription::SubscriptionName;
+use tenure::core::subscription::{Rewind, SubscriptionName};
 use tenure::event::Position;
 use tenure::{
     Database, OnFailure, Projection, RetryPolicy, SteadyStoreClock, SubscriptionSettings, SubscriptionState,
@@ -32,7 +32,10 @@ async fn a_rewind_is_noticed_while_a_reader_waits_to_try_again() {
     }
     assert_eq!(running.subscription.status().trouble.as_deref(), Some("not now"));
     let (name, began) = (SubscriptionName::new("sub").unwrap(), std::time::Instant::now());
-    database.checkpoints().rewind(&name, Position(2), "the operator").await.unwrap();
+    assert_eq!(
+        database.checkpoints().rewind(&name, Position(2), "the operator").await.unwrap(),
+        Rewind::Moved
+    );
     notes.until(2).await;
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     running.until_state(|state| *state == SubscriptionState::Live).await;
@@ -59,7 +62,10 @@ async fn a_rewind_to_where_the_checkpoint_is_makes_a_waiting_reader_try_again() 
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     let name = SubscriptionName::new("sub").unwrap();
-    database.checkpoints().rewind(&name, Position(1), "the operator").await.unwrap();
+    assert_eq!(
+        database.checkpoints().rewind(&name, Position(1), "the operator").await.unwrap(),
+        Rewind::Moved
+    );
     notes.until(3).await;
     running.end().await.unwrap();
     assert_eq!(notes.seen(), ["A", "Bad", "C"]);
@@ -106,7 +112,10 @@ async fn a_row_that_cannot_be_read_halts_with_its_reason_until_an_operator_decid
     let halted = |state: &SubscriptionState| matches!(state, SubscriptionState::Halted { reason } if reason.contains("the id is none"));
     running.until_state(halted).await;
     let name = SubscriptionName::new("sub").unwrap();
-    database.checkpoints().rewind(&name, Position(2), "the operator").await.unwrap();
+    assert_eq!(
+        database.checkpoints().rewind(&name, Position(2), "the operator").await.unwrap(),
+        Rewind::Moved
+    );
     notes.until(2).await;
     running.end().await.unwrap();
     assert_eq!(notes.seen(), ["A", "C"]);

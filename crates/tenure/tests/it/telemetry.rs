@@ -11,13 +11,15 @@ use tenure::core::observe::{RunnerKind, SPANS};
 use tenure::core::outbox::{Limits, Message, NewMessage, Verdict};
 use tenure::telemetry::METER;
 use tenure::{
-    LeaseSettings, Leases, Relay, RelaySettings, RetryPolicy, Role, SteadyStoreClock, Stop, local_node,
-    runners,
+    Aggregates, Events, LeaseSettings, Leases, Relay, RelaySettings, RetryPolicy, Role, SteadyStoreClock,
+    Stop, local_node, runners,
 };
 use tracing::span::{Attributes, Id, Record};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::bank::{Account, AccountCommand, database};
 
 /// A span that has ended: its name and fields, and its parent's name.
 #[derive(Debug, Clone, Default)]
@@ -57,9 +59,9 @@ impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
 }
 
 #[derive(Debug)]
-struct Receiver {
+pub(crate) struct Receiver {
     batch: usize,
-    seen: Mutex<Vec<Message>>,
+    pub(crate) seen: Mutex<Vec<Message>>,
 }
 
 #[async_trait]
@@ -86,10 +88,10 @@ impl Sink for Receiver {
     }
 }
 
-const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+pub(crate) const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
 /// Has a relay deliver one message that is accepted and one that is rejected, under a lease of this name.
-async fn deliver(lease: &str, batch: usize) -> (Arc<Receiver>, u64) {
+pub(crate) async fn deliver(lease: &str, batch: usize) -> (Arc<Receiver>, u64) {
     let store = Arc::new(MemoryStore::new(Arc::new(SteadyStoreClock::start())));
     let good = NewMessage::json("orders", "good", r#"{"secret":"hunter2"}"#).with_trace(TRACE, None);
     let bad = NewMessage::json("orders", "bad", r#"{"secret":"hunter2"}"#);
@@ -146,6 +148,60 @@ async fn b14_a_delivery_is_a_span_with_its_id_and_outcome_also_in_a_batch() {
             names.contains(&"tenure.lease.acquire") && names.contains(&"tenure.outbox.record"),
             "{names:?}"
         );
+    }
+}
+
+#[cfg(feature = "sqlite")]
+#[tokio::test]
+async fn sqlite_enqueueing_is_a_span_with_the_id_of_one_and_the_number_of_several() {
+    let spans = Spans::default();
+    let _guard = tracing_subscriber::registry().with(spans.clone()).set_default();
+    let directory = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", directory.path().join("app.db").display());
+    let database = tenure::open(&url, tenure::OpenOptions::default()).await.unwrap();
+    database.schema().migrate().await.unwrap();
+    let store = database.outbox();
+    let one = NewMessage::json("orders", "good", r#"{"secret":"hunter2"}"#);
+    let sent = store.enqueue(std::slice::from_ref(&one), &Limits::default()).await.unwrap();
+    store.enqueue(&[one.clone(), one], &Limits::default()).await.unwrap();
+    let spans = std::mem::take(&mut *spans.0.lock().unwrap());
+    let fields: Vec<_> = spans.iter().map(|span| (span.name, span.fields.clone())).collect();
+    let fields_of = |pairs: &[(&str, String)]| {
+        pairs.iter().map(|(name, text)| ((*name).to_owned(), text.clone())).collect::<BTreeMap<_, _>>()
+    };
+    let alone = fields_of(&[("count", "1".to_owned()), ("id", sent[0].id.to_string())]);
+    let both = fields_of(&[("count", "2".to_owned())]);
+    assert_eq!(fields, [("tenure.outbox.enqueue", alone), ("tenure.outbox.enqueue", both)]);
+}
+
+#[tokio::test]
+async fn a_command_is_a_span_and_its_steps_are_spans_in_it() {
+    let spans = Spans::default();
+    let _guard = tracing_subscriber::registry().with(spans.clone()).set_default();
+    let accounts = Aggregates::<Account>::new(Events::new(database().events())).unwrap();
+    for reply in ["accepted", "rejected"] {
+        let command = match reply {
+            "accepted" => AccountCommand::Freeze,
+            _ => AccountCommand::Deposit { amount: 7 },
+        };
+        let _ = accounts.tell("ann", command).await.unwrap();
+        let spans = std::mem::take(&mut *spans.0.lock().unwrap());
+        for span in &spans {
+            assert!(SPANS.iter().any(|(name, _)| *name == span.name), "{} is not in the table", span.name);
+        }
+        let tell = spans.last().unwrap();
+        assert_eq!((tell.name, tell.fields["reply"].as_str()), ("tenure.entity.tell", reply));
+        assert_eq!(tell.fields["stream"], "account-ann");
+        let steps: Vec<_> = spans.iter().filter(|span| span.parent == Some("tenure.entity.tell")).collect();
+        let names: Vec<_> = steps.iter().map(|span| span.name).collect();
+        match reply {
+            "accepted" => {
+                assert_eq!(names, ["tenure.entity.load", "tenure.entity.decide", "tenure.events.append"]);
+                assert_eq!((&*steps[0].fields["version"], &*steps[1].fields["events"]), ("0", "1"));
+            }
+            // What is in memory may be old: it is looked, and asked again.
+            _ => assert_eq!(names, ["tenure.entity.decide"; 2]),
+        }
     }
 }
 

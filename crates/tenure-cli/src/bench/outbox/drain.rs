@@ -3,10 +3,11 @@
 use std::process::ExitCode;
 
 use serde::Serialize;
+use tenure::telemetry::METER;
 
 use super::measure::{drain as drain_once, median, peak_kib, round, unless_ended};
 use super::rig::{Rig, rig};
-use crate::args::{DrainArgs, Global};
+use crate::args::{DrainArgs, Global, Telemetry};
 use crate::output::{self, Failure};
 
 /// The batches that the plain loop is tried with: it is to be as fast as it can.
@@ -27,6 +28,10 @@ struct Report {
     sources: u32,
     kept: u64,
     rounds: u32,
+    /// Whether spans and metrics were sent.
+    telemetry: &'static str,
+    /// Spans for which there was no room on their way to the collector.
+    spans_dropped: u64,
     log_bytes_per_enqueue: Option<f64>,
     log_bytes_per_delivery: Option<f64>,
     resident_kib: Option<u64>,
@@ -54,6 +59,9 @@ pub(crate) async fn drain(global: &Global, args: &DrainArgs) -> Result<ExitCode,
     ));
     if let (Some(enqueue), Some(delivery)) = (report.log_bytes_per_enqueue, report.log_bytes_per_delivery) {
         output::line(format_args!("log: {enqueue:.0} bytes per enqueue, {delivery:.0} per delivery"));
+    }
+    if args.telemetry == Telemetry::On {
+        output::line(format_args!("telemetry: on, {} spans dropped for want of room", report.spans_dropped));
     }
     if let Some(kib) = report.resident_kib {
         output::line(format_args!("memory: {} KiB at most", kib));
@@ -102,6 +110,11 @@ async fn measure(rig: &dyn Rig, args: &DrainArgs) -> Result<Report, Failure> {
         sources: args.sources,
         kept: args.kept,
         rounds: args.rounds,
+        telemetry: match args.telemetry {
+            Telemetry::Off => "off",
+            Telemetry::On => "on",
+        },
+        spans_dropped: METER.telemetry_dropped.get(0),
         log_bytes_per_enqueue: enqueue_log,
         log_bytes_per_delivery: deliver_log,
         resident_kib: resident,

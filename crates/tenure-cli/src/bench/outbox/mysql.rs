@@ -225,6 +225,10 @@ impl Rig for MySqlRig {
         Ok(total as f64 / began.elapsed().as_secs_f64())
     }
 
+    async fn run(&self, statements: String) -> Result<(), Failure> {
+        run(&mut *self.connection.lock().await, statements).await
+    }
+
     async fn remove(&self) -> Result<(), Failure> {
         self.run(drop_database(&self.schema)).await
     }

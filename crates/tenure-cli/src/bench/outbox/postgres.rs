@@ -173,6 +173,10 @@ impl Rig for PostgresRig {
         Ok(total as f64 / began.elapsed().as_secs_f64())
     }
 
+    async fn run(&self, statements: String) -> Result<(), Failure> {
+        self.client.batch_execute(&statements).await.map_err(failed)
+    }
+
     async fn remove(&self) -> Result<(), Failure> {
         self.client.batch_execute(&drop_schema(&self.schema)).await.map_err(failed)
     }

@@ -64,6 +64,9 @@ pub(in crate::bench) trait Rig: Send + Sync {
     /// transaction, and on a server in one round trip.
     async fn by_hand(&self, appends: Appends) -> Result<f64, Failure>;
 
+    /// Runs statements past Tenure, in the place of the run.
+    async fn run(&self, statements: String) -> Result<(), Failure>;
+
     /// Removes everything.
     async fn remove(&self) -> Result<(), Failure>;
 }

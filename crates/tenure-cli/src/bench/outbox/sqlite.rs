@@ -163,6 +163,15 @@ impl Rig for SqliteRig {
         .await
     }
 
+    async fn run(&self, statements: String) -> Result<(), Failure> {
+        SqliteRig::run(self, move |connection| {
+            // What is filled in is thrown away: there is no need to wait for the disk.
+            connection.pragma_update(None, "synchronous", "off")?;
+            connection.execute_batch(&statements)
+        })
+        .await
+    }
+
     async fn remove(&self) -> Result<(), Failure> {
         let _ = std::fs::remove_dir_all(format!("{}-tenure", self.file.display()));
         for suffix in ["", "-wal", "-shm"] {

@@ -105,7 +105,7 @@ pub(super) mod sqlite {
     }
 }
 
-pub(super) mod mysql {
+pub(in crate::bench) mod mysql {
     use super::PAYLOAD;
 
     pub(crate) fn create_database(name: &str) -> String {

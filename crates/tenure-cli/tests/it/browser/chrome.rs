@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 /// Browsers at once: the machines of tests have two cores.
 const AT_ONCE: usize = 2;
 /// How long to wait for what must happen on a page.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(40);
 
 static PLACES: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
 

@@ -9,5 +9,7 @@ mod group;
 mod hostile;
 mod operator;
 mod pictures;
+mod proxied;
 mod refused;
+mod slow;
 mod stage;

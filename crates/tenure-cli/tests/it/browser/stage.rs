@@ -41,6 +41,11 @@ impl Token {
 impl Dashboard {
     /// One with three tokens: ada may do everything, vera may look, eve's token has ended.
     pub(crate) fn start(store: &Store, name: &str) -> Self {
+        Self::start_with(store, name, store.url(), &[])
+    }
+
+    /// The same, which reaches the database by another address, or has further options.
+    pub(crate) fn start_with(store: &Store, name: &str, db: &str, more: &[&str]) -> Self {
         let file = store.path(&format!("{name}.tokens"));
         let operator = Token::make("ada", "operate,payloads");
         let viewer = Token::make("vera", "view");
@@ -49,7 +54,9 @@ impl Dashboard {
         write_private(&file, &[&operator, &viewer, &expired].map(|token| token.line.as_str()).join("\n"));
         let log = store.path(&format!("{name}.log"));
         let output = File::create(&log).expect("a log");
-        let mut command = store.command(&["dashboard", "--listen", "127.0.0.1:0", "--tokens", &file]);
+        let mut command = tenure();
+        command.args(["dashboard", "--listen", "127.0.0.1:0", "--tokens", &file]).args(more);
+        command.args(["--db", db, "--table-prefix", store.prefix()]);
         let mut child = command.stdout(Stdio::null()).stderr(output).spawn().expect("a process");
         let url = wait_for("the address of a dashboard", || {
             if let Some(status) = child.try_wait().expect("a status") {

@@ -96,7 +96,8 @@ pub(crate) fn through_shell(script: &str) -> Command {
 }
 
 fn clean(mut command: Command) -> Command {
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TENURE_")) {
+    let ours = |name: &str| name.starts_with("TENURE_") || name.starts_with("OTEL_");
+    for (name, _) in std::env::vars_os().filter(|(name, _)| ours(&name.to_string_lossy())) {
         command.env_remove(name);
     }
     command.stdin(Stdio::null());

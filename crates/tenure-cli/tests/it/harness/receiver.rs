@@ -10,6 +10,8 @@ use std::time::Duration;
 /// One request, as it came.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Request {
+    /// Method, path and version.
+    pub(crate) line: String,
     /// By their names in lower case.
     pub(crate) headers: HashMap<String, String>,
     pub(crate) body: Vec<u8>,
@@ -148,7 +150,9 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Request> {
         if line.is_empty() {
             break;
         }
-        if let Some((name, value)) = line.split_once(':') {
+        if request.line.is_empty() {
+            request.line = line.to_owned();
+        } else if let Some((name, value)) = line.split_once(':') {
             request.headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
         }
     }

@@ -71,8 +71,8 @@ impl<'a> Field<'a> {
         };
         let version = version.map_or_else(String::new, |version| format!(" of version {version}"));
         let why = match of {
-            1 => format!("the only node{version} that can run it"),
-            _ => format!("the least loaded of {of} nodes{version} that can run it"),
+            1 => format!("the only node{version} that could run it then"),
+            _ => format!("the least loaded of {of} nodes{version} that could run it then"),
         };
         match &daemon.pinned_to {
             Some(pinned) => format!("it is wanted on {pinned}, which cannot take it now; {why}"),

@@ -130,20 +130,23 @@ fn to_stand_by_is_to_be_well() {
     assert_eq!(level(&facts), Level::Healthy);
 }
 
-#[test]
-fn another_process_in_trouble_makes_nobody_else_unready() {
-    let row = RunnerRow {
+fn elsewhere(cycled: u64) -> RunnerRow {
+    RunnerRow {
         node: Node {
             name: NodeName::new("other").unwrap(),
             incarnation: Unique::from_u128(1),
             machine: "m".into(),
             pid: 1,
         },
-        report: runner(RunnerKind::Relay, 5_000, 5_000),
+        report: runner(RunnerKind::Relay, cycled, cycled),
         started_at: StoreTime::from_micros(0),
         seen_at: StoreTime::from_micros(0),
-    };
-    let others = Others { rows: vec![row], now: StoreTime::from_micros(1_000_000) };
+    }
+}
+
+#[test]
+fn another_process_in_trouble_makes_nobody_else_unready() {
+    let others = Others { rows: vec![elsewhere(5_000)], now: StoreTime::from_micros(1_000_000) };
     let report = judge(&Facts { others: Some(others), ..facts() }, &HealthThresholds::default());
     assert_eq!(report.level, Level::Degraded);
     assert_eq!(report.reasons, ["on other, relay outbox has not gone round for 83 min"]);
@@ -165,4 +168,46 @@ fn what_is_not_known_is_not_told_as_well() {
     assert_eq!(level(&waiting(true)), Level::Degraded);
     let report = judge(&waiting(true), &HealthThresholds::default());
     assert!(report.reasons.iter().any(|reason| reason.contains("not known")), "{report:?}");
+}
+
+/// What a process that was killed said last is no reason to wake anyone: its loops do not go round, and others have its work.
+#[test]
+fn loops_of_a_process_that_is_not_heard_of_are_not_judged() {
+    let after = |seconds: i64, cycled| {
+        let others =
+            Others { rows: vec![elsewhere(cycled)], now: StoreTime::from_micros(seconds * 1_000_000) };
+        judge(&Facts { others: Some(others), ..facts() }, &HealthThresholds::default())
+    };
+    for seconds in [0, 10, 45, 46, 65, 90] {
+        assert_eq!(after(seconds, 1).reasons, Vec::<String>::new(), "it was well, {seconds} s ago");
+    }
+    assert_eq!(after(45, 5_000).level, Level::Degraded);
+    assert_eq!(after(46, 5_000).level, Level::Healthy);
+}
+
+/// A database that falls silent must not make a process ready that was not.
+#[test]
+fn what_was_bad_when_it_was_last_seen_stays_bad() {
+    let dead = |age| {
+        let pulse = Pulse { dead: Count::exactly(1_232), ..pulse() };
+        let report = judge(&Facts { pulse: Some((pulse, age)), ..facts() }, &HealthThresholds::default());
+        (report.level, report.reasons)
+    };
+    let dead_now = "1232 messages are dead".to_owned();
+    assert_eq!(dead(SECOND), (Level::Unhealthy, vec![dead_now.clone()]));
+    let old = vec![format!("{dead_now}, 31 s ago"), "the numbers of the outbox are 31 s old".to_owned()];
+    assert_eq!(dead(SECOND * 31), (Level::Unhealthy, old));
+}
+
+#[test]
+fn daemons_that_run_nowhere_are_told_of_in_their_number() {
+    let of = |nowhere, has_nodes| {
+        let daemons = Some(DaemonFacts { nowhere, wanted: true, has_nodes });
+        let report = judge(&Facts { daemons, ..facts() }, &HealthThresholds::default());
+        (report.level, report.reasons.join(" "))
+    };
+    assert_eq!(of(0, true), (Level::Healthy, String::new()));
+    assert_eq!(of(1, true).1, "1 daemon runs nowhere; `tenure daemon list` says why");
+    assert_eq!(of(2, true).1, "2 daemons run nowhere; `tenure daemon list` says why");
+    assert_eq!((of(1, true).0, of(1, false).0), (Level::Degraded, Level::Unhealthy));
 }

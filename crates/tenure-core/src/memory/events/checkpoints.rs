@@ -7,7 +7,7 @@ use crate::memory::AuditLine;
 use crate::mutation::{Rule, off};
 use crate::outbox::Count;
 use crate::subscription::{
-    Advance, Backward, Checkpoint, PARKED_COUNT_MAX, Parked, Progress, Step, SubscriptionName,
+    Advance, Backward, Checkpoint, PARKED_COUNT_MAX, Parked, Progress, Rewind, Step, SubscriptionName,
 };
 use crate::time::StoreTime;
 
@@ -72,9 +72,20 @@ impl CheckpointTables {
         rest.take(limit as usize).cloned().collect()
     }
 
-    /// Moves a checkpoint to any place, and forgets what was put aside after it.
-    pub fn rewind(&mut self, name: &SubscriptionName, to: Position, by: &str, now: StoreTime) {
+    /// Moves a checkpoint to any place up to the `end` of the log, and forgets what was put aside after it.
+    pub fn rewind(
+        &mut self,
+        name: &SubscriptionName,
+        to: Position,
+        end: Position,
+        by: &str,
+        now: StoreTime,
+    ) -> Rewind {
         let Checkpoint { position: from, rewinds } = self.checkpoint(name);
+        let judged = Rewind::judge(from, to, end);
+        if judged != Rewind::Moved {
+            return judged;
+        }
         let checkpoint = Checkpoint { position: to, rewinds: rewinds.saturating_add(1) };
         self.places.insert(name.clone(), Place { checkpoint, moved_at: now });
         self.parked.retain(|(whose, position), _| whose != name || *position <= to);
@@ -85,6 +96,7 @@ impl CheckpointTables {
             subject: name.to_string(),
             detail: format!("from {from} to {to}"),
         });
+        Rewind::Moved
     }
 
     /// What operators did, the first one first.

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::queue::{Pending, lane_of, place_of};
 use super::{OutboxTables, Row};
-use crate::outbox::{Filter, RowId, Stats, Summary};
+use crate::outbox::{Acted, DeadWalk, RowId, Stats, Summary};
 use crate::time::StoreTime;
 
 /// One thing that an operator did.
@@ -58,32 +58,32 @@ impl OutboxTables {
         stats
     }
 
-    /// Makes dead messages pending again, at most `limit`. Answers which.
-    pub fn retry(&mut self, filter: &Filter, by: &str, limit: u32, now: StoreTime) -> Vec<String> {
-        let ids: Vec<_> = self.dead_that_fit(filter).take(limit as usize).collect();
+    /// Makes dead messages pending again. Answers which.
+    pub fn retry(&mut self, walk: &DeadWalk, by: &str, now: StoreTime) -> Acted {
+        let pass = self.pass(&walk.to_change());
         let mut changed = Vec::new();
-        for id in ids {
+        for id in pass.met().iter().copied() {
             changed.extend(self.note(id, "outbox retry", by, now));
             let (Some(row), Some(dead)) = (self.rows.get(&id), self.dead.remove(&id)) else { continue };
             let (attempts, forgiven) = (dead.attempts, dead.attempts);
             let (lane, place) = (lane_of(row), place_of(row));
             self.queue.put(id, Pending { lane, place, due_at: Some(now), attempts, forgiven });
         }
-        changed
+        pass.acted(changed)
     }
 
-    /// Decides that dead messages are not sent, at most `limit`. Answers which.
-    pub fn discard(&mut self, filter: &Filter, by: &str, limit: u32, now: StoreTime) -> Vec<String> {
-        let ids: Vec<_> = self.dead_that_fit(filter).take(limit as usize).collect();
+    /// Decides that dead messages are not sent. Answers which.
+    pub fn discard(&mut self, walk: &DeadWalk, by: &str, now: StoreTime) -> Acted {
+        let pass = self.pass(&walk.to_change());
         let mut changed = Vec::new();
-        for id in ids {
+        for id in pass.met().iter().copied() {
             changed.extend(self.note(id, "outbox discard", by, now));
             self.queue.remove(id);
             if let Some(dead) = self.dead.get_mut(&id) {
                 dead.discarded_at = Some(now);
             }
         }
-        changed
+        pass.acted(changed)
     }
 
     /// What operators did, the first one first.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{OutboxTables, Row};
 use crate::outbox::{
-    CauseId, Count, DEAD_LOOK_MAX, Details, Filter, GRAVES_MAX, Grave, Graves, Listing, RowId, Selection,
-    State, Walk,
+    CauseId, Count, Counted, DeadPass, DeadWalk, Details, Filter, GRAVES_MAX, Grave, Graves, Listing, RowId,
+    Selection, State, Walk,
 };
 
 impl OutboxTables {
@@ -55,10 +55,32 @@ impl OutboxTables {
         })
     }
 
-    /// How many dead messages a filter stands for, counted up to a bound.
-    pub fn count_dead(&self, filter: &Filter, at_most: u32) -> Count {
-        let found = self.dead_that_fit(filter).take(at_most.min(DEAD_LOOK_MAX) as usize + 1).count();
-        Count::up_to(at_most.into(), found as u64)
+    /// How many of the dead messages of a walk fit.
+    pub fn count_dead(&self, walk: &DeadWalk) -> Counted {
+        self.pass(walk).counted()
+    }
+
+    /// Goes through dead messages as far as a walk allows.
+    pub(super) fn pass(&self, walk: &DeadWalk) -> DeadPass {
+        let mut pass = DeadPass::new(walk);
+        let filter = &walk.filter;
+        if walk.limit == 0 || filter.state.is_some_and(|state| state != State::Dead) {
+            return pass;
+        }
+        // What a store with indexes has to look at.
+        let named = filter.id.as_deref().map(|id| self.row_named(id));
+        for id in self.dead.keys().filter(|id| id.0 > walk.after()) {
+            let Some(row) = self.rows.get(id) else { continue };
+            let cause = self.cause_of(row);
+            let met = cause.is_some() && (filter.cause.is_none() || filter.cause == cause);
+            if !met || named.is_some_and(|named| named != Some(*id)) {
+                continue;
+            }
+            if !pass.meets(*id, self.fits(row, filter)) {
+                break;
+            }
+        }
+        pass
     }
 
     /// Dead messages by cause.

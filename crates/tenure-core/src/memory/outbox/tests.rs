@@ -6,7 +6,9 @@ use uuid::Uuid;
 
 use super::*;
 use crate::id::NodeName;
-use crate::outbox::{Discover, Filter, Kind, Limits, Look, NewMessage, Next, Outcome, UnorderedLook};
+use crate::outbox::{
+    DeadWalk, Discover, Filter, Kind, Limits, Look, NewMessage, Next, Outcome, UnorderedLook,
+};
 
 fn at(micros: i64) -> StoreTime {
     StoreTime::from_micros(micros)
@@ -57,7 +59,7 @@ fn the_same_calls_give_the_same_tables() {
                 })
                 .collect();
             tables.record(true, Some(1), &NodeName::new("n").unwrap(), &outcomes, at(round));
-            tables.retry(&Filter::default(), "ann", 1, at(round));
+            tables.retry(&DeadWalk::of(Filter::default(), 1), "ann", at(round));
         }
         tables
     };

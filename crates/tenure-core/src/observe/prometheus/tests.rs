@@ -156,6 +156,7 @@ fn b14_every_metric_of_the_meter_is_told_with_the_labels_that_the_table_says() {
     METER.subscription_behind.of("mails").set(0, 1);
     METER.dashboard_requests.of("overview").add(0, 1);
     METER.dashboard_live.set(0, 0);
+    METER.store_away.set(0, 0);
     METER.info.set(["one", "7f", "0.1.0"]);
     let mut text = PrometheusText::new();
     METER.visit(&mut text);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::outbox::{Filter, State};
+use tenure_core::outbox::{DeadWalk, Filter, State};
 
 use super::super::{Event, World};
 use crate::oracle::{Fact, Mover};
@@ -38,11 +38,13 @@ impl World {
             .map(|(row, _)| *row)
             .collect();
         let lines = outbox.tables.audit().len();
+        let walk = DeadWalk::of(filter.clone(), limit);
         let told = if retry {
-            outbox.tables.retry(filter, "operator", limit, now)
+            outbox.tables.retry(&walk, "operator", now)
         } else {
-            outbox.tables.discard(filter, "operator", limit, now)
+            outbox.tables.discard(&walk, "operator", now)
         };
+        let told = told.ids.len();
         let by = if retry { Mover::Retry } else { Mover::Discard };
         let mut changed = 0;
         for row in dead {
@@ -50,7 +52,7 @@ impl World {
         }
         let audited = outbox.tables.audit().len() - lines;
         self.store.tally.steered += changed as u64;
-        self.store.facts.push(Fact::Steered { changed, told: told.len(), audited });
+        self.store.facts.push(Fact::Steered { changed, told, audited });
         self.note_store(format_args!("operator: {by:?} of {changed} messages"));
         self.nudge_relays();
         changed

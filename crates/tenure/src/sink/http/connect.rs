@@ -27,7 +27,7 @@ const WINDOW_BYTES: u32 = 64 * 1024;
 const PING_EVERY: Duration = Duration::from_secs(10);
 const PING_PATIENCE: Duration = Duration::from_secs(5);
 
-pub(super) type Client = legacy::Client<Hurried<HttpsConnector<HttpConnector>>, Full<Bytes>>;
+pub(crate) type Client = legacy::Client<Hurried<HttpsConnector<HttpConnector>>, Full<Bytes>>;
 
 /// A receiver in plain text needs no look at the system's files.
 fn trust(target: &Target, options: &HttpOptions) -> Result<ClientConfig, SinkError> {
@@ -35,7 +35,7 @@ fn trust(target: &Target, options: &HttpOptions) -> Result<ClientConfig, SinkErr
     tls::client("http root certificates", &options.root_certificates, system)
 }
 
-pub(super) fn client(target: &Target, options: &HttpOptions) -> Result<Client, SinkError> {
+pub(crate) fn client(target: &Target, options: &HttpOptions) -> Result<Client, SinkError> {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
@@ -62,7 +62,7 @@ pub(super) fn client(target: &Target, options: &HttpOptions) -> Result<Client, S
 
 /// Gives a connection up when it takes too long. The connector's own limit is for TCP alone; names and TLS hang as well.
 #[derive(Clone)]
-pub(super) struct Hurried<C> {
+pub(crate) struct Hurried<C> {
     connector: C,
     patience: Duration,
 }

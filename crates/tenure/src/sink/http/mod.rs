@@ -21,8 +21,8 @@ use tenure_core::outbox::{Message, Verdict};
 use tokio::time::{Instant, timeout_at};
 
 use self::answer::Reader;
-use self::connect::Client;
-use self::target::Target;
+pub(crate) use self::connect::{Client, client};
+pub(crate) use self::target::Target;
 use super::{EventSource, HttpOptions, SinkError};
 
 pub use self::signature::{SIGNATURE_HEADER, verify_signature};
@@ -68,7 +68,7 @@ impl Http {
     pub fn new(url: &str, source: EventSource, options: HttpOptions) -> Result<Self, SinkError> {
         options.validate()?;
         let target = Target::parse(url)?;
-        let client = connect::client(&target, &options)?;
+        let client = client(&target, &options)?;
         let reader = Reader::new(&target, &options);
         Ok(Self { target, source, options, client, reader })
     }
@@ -118,7 +118,7 @@ impl fmt::Display for Late {
 }
 
 /// An error with what caused it.
-struct Chain<'a>(&'a dyn Error);
+pub(crate) struct Chain<'a>(pub(crate) &'a dyn Error);
 
 impl fmt::Display for Chain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

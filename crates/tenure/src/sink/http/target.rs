@@ -6,15 +6,15 @@ use url::Url;
 use crate::sink::SinkError;
 
 /// The receiver's URL, and what may be said of it.
-pub(super) struct Target {
-    pub(super) url: Url,
-    pub(super) uri: Uri,
+pub(crate) struct Target {
+    pub(crate) url: Url,
+    pub(crate) uri: Uri,
     /// Scheme, host and port. The path is left out too: the paths of many webhooks are their password.
-    pub(super) name: String,
+    pub(crate) name: String,
 }
 
 impl Target {
-    pub(super) fn parse(text: &str) -> Result<Self, SinkError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, SinkError> {
         // None of these errors repeats the text.
         let unusable = |message: String| SinkError::BadUrl { message };
         let mut url = Url::parse(text).map_err(|error| unusable(error.to_string()))?;
@@ -35,7 +35,7 @@ impl Target {
         Ok(Self { url, uri, name })
     }
 
-    pub(super) fn is_tls(&self) -> bool {
+    pub(crate) fn is_tls(&self) -> bool {
         self.url.scheme() == "https"
     }
 }

@@ -10,7 +10,7 @@ fn daemons_go_to_the_least_loaded_node_and_ties_go_by_name() {
     world.declare(vec![spec("w/0").with_weight(4), spec("w/1"), spec("w/2"), spec("w/3")]);
     let plan = world.carry_out(false);
     assert_eq!(goes_to(&plan, "w/0").as_deref(), Some("b"), "the heaviest first, where it weighs the least");
-    assert_eq!(reason(&plan, "w/0"), "the least loaded of 2 nodes that can run it");
+    assert_eq!(reason(&plan, "w/0"), "the least loaded of 2 nodes that could run it then");
     assert_eq!(world.counts(), BTreeMap::from([("a".to_owned(), 2), ("b".to_owned(), 2)]));
 }
 
@@ -32,7 +32,7 @@ fn s66_a_daemon_without_an_agent_is_explained_once_and_never_placed() {
     });
     let plan = world.carry_out(false);
     assert_eq!(goes_to(&plan, "x/1").as_deref(), Some("c"));
-    assert_eq!(reason(&plan, "x/1"), "the only node that can run it");
+    assert_eq!(reason(&plan, "x/1"), "the only node that could run it then");
     let mixed = "none of 3 nodes can run it: 2 are not labelled zone=b, 1 has no agent for it";
     assert_eq!(reason(&plan, "w/1"), mixed);
     assert_eq!(world.daemon("w/1").moves, 0);
@@ -217,8 +217,7 @@ fn a_pinned_daemon_goes_home_when_its_node_is_back_and_is_never_spread() {
     assert_eq!(world.counts(), BTreeMap::from([("b".to_owned(), 8)]), "uneven as it is");
     world.die("b");
     let plan = world.carry_out(false);
-    let away =
-        "its node b is gone; it is wanted on b, which cannot take it now; the only node that can run it";
+    let away = "its node b is gone; it is wanted on b, which cannot take it now; the only node that could run it then";
     assert_eq!(reason(&plan, "w/00000"), away);
     world.settle(false);
     world.join(member("b"));
@@ -302,7 +301,7 @@ fn during_a_deploy_daemons_go_to_the_new_version_unless_it_is_crowded() {
     assert_eq!(world.daemon("w/x").node(), Some(&node("d")), "as full as all others, and of the new version");
     world.declare((0..20).map(|number| spec(&format!("w/y{number}"))).collect());
     let plan = world.carry_out(false);
-    assert_eq!(reason(&plan, "w/y0"), "the only node of version 2 that can run it");
+    assert_eq!(reason(&plan, "w/y0"), "the only node of version 2 that could run it then");
     let new = plan.iter().filter(|p| matches!(p, Placement::Assign { to, .. } if *to == node("d"))).count();
     assert!((10..=15).contains(&new), "up to about twice the mean of 9: {new}");
     // Without anyone coming or going the version does not count.

@@ -1,0 +1,2 @@
+-- $1 numbers
+DELETE FROM {lease_history} WHERE id IN ($1)

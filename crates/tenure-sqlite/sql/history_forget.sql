@@ -1,0 +1,1 @@
+delete from {lease_history} where id = ?1
