@@ -34,6 +34,12 @@ const NEEDS: &[Need] = &[
     Need { package: "etcd-server", of: &["etcd"], present: || find_program("etcd").is_some() },
     // The client of etcd is generated when it is built.
     Need { package: "protobuf-compiler", of: &[], present: || find_program("protoc").is_some() },
+    // What the compiler's own files name; the compiler only recommends it.
+    Need {
+        package: "libprotobuf-dev",
+        of: &[],
+        present: || Path::new("/usr/include/google/protobuf/descriptor.proto").exists(),
+    },
     Need { package: "nats-server", of: &["NATS"], present: || find_program("nats-server").is_some() },
     Need { package: "openjdk-17-jre-headless", of: &["Kafka"], present: || find_program("java").is_some() },
     // Fetches Kafka's jars, see `kafka.rs`.
@@ -154,7 +160,9 @@ fn run(args: Vec<&'static str>) -> Result<()> {
     // Another apt may be at work on a machine that has just started.
     apt.args(["--quiet", "-o", "DPkg::Lock::Timeout=120"])
         .args(&args)
-        .env("DEBIAN_FRONTEND", "noninteractive");
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        // What `cargo xtask services` prints is for a shell to read.
+        .stdout(std::io::stderr());
     match apt.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("apt-get {} failed ({status})", args.join(" "))),
@@ -190,6 +198,7 @@ mod tests {
         let packages = |wanted: &[&str]| needed(wanted).map(|need| need.package).collect::<Vec<_>>();
         let always = [
             "protobuf-compiler",
+            "libprotobuf-dev",
             "libssl-dev",
             "pkg-config",
             "make",

@@ -59,7 +59,10 @@ fn a_file_that_cannot_be_written_to_can_be_looked_at(store: &Store) {
     };
     let elsewhere = tempfile::tempdir().unwrap();
     let program = elsewhere.path().join("tenure");
-    std::fs::copy(tenure().get_program(), &program).unwrap();
+    // By another process: a child of another test that is forked while the copy is written to has it open for a while, and as
+    // long nobody can run it.
+    let copied = Command::new("cp").arg(tenure().get_program()).arg(&program).status().unwrap();
+    assert!(copied.success());
     mode(elsewhere.path(), 0o755);
     let directory = Path::new(&file).parent().unwrap();
     let command = || {
