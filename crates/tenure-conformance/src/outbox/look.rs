@@ -223,6 +223,28 @@ pub async fn a_delayed_message_is_not_due_before_its_time(backend: &dyn OutboxBa
     assert_eq!(due, expected);
 }
 
+/// A store need not tell which sources it has passed by; of those that it tells of, nothing is due.
+pub async fn a_source_that_is_told_to_rest_has_nothing_due(backend: &dyn OutboxBackend) {
+    let desk = Desk::open(backend).await;
+    let (failed, halted) = (of("failed", 1), of("halted", 1));
+    let sent = [of("flows", 1), of("delayed", 1).delayed(LATER), failed.clone(), halted.clone()];
+    desk.sends(&sent).await;
+    desk.sends(&["flows", "delayed", "failed", "halted"].map(|source| of(source, 2))).await;
+    let row = desk.row(&failed).await;
+    desk.settles(again(&row, LATER)).await;
+    desk.buries(&halted, true).await;
+    let page = desk.looks(&everywhere()).await;
+    assert_eq!(deliverable(&page).len(), 2, "what flows");
+    for (source, due_at) in &page.resting {
+        match source.as_str() {
+            "delayed" | "failed" => assert!(due_at.is_some_and(|at| at > page.now), "{source}: {due_at:?}"),
+            "halted" => assert_eq!(*due_at, None),
+            other => panic!("{other} has something that is due"),
+        }
+    }
+    assert!(matches!(page.resting.len(), 0 | 3), "all or none: {:?}", page.resting);
+}
+
 /// Messages without a source come in the order in which they became due, page by page.
 pub async fn what_has_no_source_comes_in_the_order_of_its_due_time(backend: &dyn OutboxBackend) {
     let desk = Desk::open(backend).await;

@@ -65,6 +65,7 @@ macro_rules! __outbox_cases {
                 s44_a_parked_source_goes_on_when_its_time_has_come,
                 s45_a_halted_head_is_never_due,
                 a_delayed_message_is_not_due_before_its_time,
+                a_source_that_is_told_to_rest_has_nothing_due,
                 what_has_no_source_comes_in_the_order_of_its_due_time,
                 a_look_changes_nothing,
             }

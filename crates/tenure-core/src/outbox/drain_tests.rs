@@ -303,6 +303,100 @@ fn memory_is_bounded_whatever_the_store_holds() {
     assert!(drain.held() <= 3 * 8, "{}", drain.held());
 }
 
+/// Rows of 64 sources, `each` of every one, all of which were delivered at once and wait to be recorded.
+fn delivered(settings: RelaySettings, each: i64) -> Drain {
+    let rows = (0..64).flat_map(|n| (0..each).map(move |k| row(n * each + k, Some(&format!("s{n:02}")))));
+    let mut drain = started(settings, rows.collect());
+    while let Some(flight) = drain.next_flight(1) {
+        let verdicts = vec![Verdict::Accepted; flight.rows.len()];
+        land(&mut drain, flight, &verdicts);
+    }
+    drain
+}
+
+#[test]
+fn sources_are_read_in_turns_by_as_many_rows_as_fly_at_once() {
+    let mut drain = delivered(RelaySettings::default(), 64);
+    let mut asked = std::collections::HashSet::new();
+    for turn in 0..4 {
+        assert_eq!(record_all(&mut drain, at(1)).len(), 1024);
+        let look = drain.look(false, at(1)).unwrap();
+        assert_eq!(look.lanes.iter().map(|lane| lane.limit).collect::<Vec<_>>(), [64; 16]);
+        let rows = look.lanes.iter().enumerate().flat_map(|(n, lane)| {
+            (0..64).map(move |k| row(10_000 * (turn + 1) + 64 * n as i64 + k, Some(&lane.source)))
+        });
+        drain.looked(page(rows.collect()), at(1));
+        asked.extend(look.lanes.into_iter().map(|lane| lane.source));
+    }
+    assert_eq!(asked.len(), 64, "none is asked twice before each was asked once");
+    assert_eq!(drain.held(), 4096);
+}
+
+#[test]
+fn no_source_takes_what_others_could_fly_with() {
+    let settings = RelaySettings { read_ahead: 128, batch: 32, ..RelaySettings::default() };
+    let mut drain = delivered(settings, 2);
+    record_all(&mut drain, at(1));
+    let look = drain.look(false, at(1)).unwrap();
+    assert_eq!(look.lanes.iter().map(|lane| lane.limit).collect::<Vec<_>>(), [2; 16]);
+}
+
+#[test]
+fn a_source_that_waits_for_its_next_attempt_is_passed_by_while_others_keep_the_relay_busy() {
+    let mut drain = started(RelaySettings::default(), vec![row(1, Some("a")), row(2, Some("b"))]);
+    let (a, b) = (drain.next_flight(1).unwrap(), drain.next_flight(1).unwrap());
+    let (a, b) = if a.lane.as_deref() == Some("a") { (a, b) } else { (b, a) };
+    land(&mut drain, a, &[Verdict::transient("no")]);
+    record_all(&mut drain, at(0));
+    let passed_by = |drain: &mut Drain, now| {
+        let mut except = drain.look(true, now).unwrap().discover.unwrap().except;
+        drain.looked(page(vec![]), now);
+        except.sort();
+        except
+    };
+    assert_eq!(passed_by(&mut drain, at(10)), ["a", "b"]);
+    // For a moment only: something may have been committed before what failed.
+    assert_eq!(drain.next_due(), Some(at(250)));
+    assert_eq!(passed_by(&mut drain, at(250)), ["b"]);
+    // What the store has come across and has nothing due is passed by too.
+    drain.look(true, at(260)).unwrap();
+    let due = StoreTime::from_micros(1_000_000 + 40_000);
+    let resting = vec![("c".into(), Some(due)), ("d".into(), None)];
+    drain.looked(Page { resting, ..page(vec![]) }, at(260));
+    assert_eq!(passed_by(&mut drain, at(299)), ["b", "c", "d"]);
+    assert_eq!(passed_by(&mut drain, at(300)), ["b", "d"]);
+    // With nothing else to do, nobody is.
+    land(&mut drain, b, &[Verdict::Accepted]);
+    record_all(&mut drain, at(301));
+    assert_eq!(passed_by(&mut drain, at(302)), [""; 0]);
+}
+
+#[test]
+fn a_slow_search_is_not_followed_by_another_unless_there_is_known_to_be_something() {
+    let mut drain = Drain::new(RelaySettings::default());
+    let searches = |drain: &mut Drain, began, ended, rows| {
+        let searched = drain.look(true, at(began)).is_some_and(|look| look.discover.is_some());
+        drain.looked(page(rows), at(ended));
+        searched
+    };
+    assert!(searches(&mut drain, 0, 50, vec![row(1, Some("a")), row(2, Some("b"))]));
+    assert!(!searches(&mut drain, 51, 52, vec![]), "it was good for something, and has come round");
+    assert_eq!(drain.next_due(), Some(at(250)));
+    assert!(searches(&mut drain, 250, 300, vec![]));
+    assert!(!searches(&mut drain, 1_000, 1_001, vec![]), "it was good for nothing");
+    // A source goes on behind a message that is dead by now, and is to be found again.
+    let flight = drain.next_flight(1).unwrap();
+    land(&mut drain, flight, &[Verdict::Rejected { reason: "no".into() }]);
+    record_all(&mut drain, at(1_001));
+    assert!(searches(&mut drain, 1_002, 1_003, vec![]));
+    assert!(searches(&mut drain, 1_004, 1_104, vec![]), "a quick one costs nothing");
+    // With nothing else to do, there is no pause.
+    let flight = drain.next_flight(1).unwrap();
+    land(&mut drain, flight, &[Verdict::Accepted]);
+    record_all(&mut drain, at(1_104));
+    assert!(searches(&mut drain, 1_105, 1_106, vec![]));
+}
+
 #[test]
 fn withheld_rows_burn_no_attempt() {
     let mut drain = started(RelaySettings::default(), vec![row(1, Some("a")), row(2, Some("a"))]);

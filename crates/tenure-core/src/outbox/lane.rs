@@ -24,6 +24,8 @@ pub(super) struct Lane {
     pub(super) read_from_head: Monotonic,
     /// Whether the last look at it found fewer rows than it asked for.
     pub(super) dry: bool,
+    /// By which look more of it was last asked for.
+    pub(super) asked: u64,
     /// Since when it is known.
     pub(super) since: Monotonic,
 }
@@ -39,6 +41,7 @@ impl Lane {
             read_to: None,
             read_from_head: now,
             dry: false,
+            asked: 0,
             since: now,
         }
     }

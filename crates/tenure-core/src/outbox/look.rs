@@ -84,12 +84,22 @@ pub struct Page {
     pub unordered_after: Option<(StoreTime, RowId)>,
     /// When the earliest of what was seen and is not due will be due.
     pub next_due: Option<StoreTime>,
+    /// Sources that were found and have nothing that is due, and when they will have, if that is known. Where it costs a store
+    /// nothing to pass by them it need not tell.
+    pub resting: Vec<(String, Option<StoreTime>)>,
 }
 
 impl Page {
     /// A page without a row.
     pub fn empty(now: StoreTime) -> Self {
-        Self { now, rows: Vec::new(), more_after: None, unordered_after: None, next_due: None }
+        Self {
+            now,
+            rows: Vec::new(),
+            more_after: None,
+            unordered_after: None,
+            next_due: None,
+            resting: Vec::new(),
+        }
     }
 }
 

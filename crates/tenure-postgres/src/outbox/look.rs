@@ -120,11 +120,9 @@ impl Shared {
         };
         let read = || -> Result<Page, Error> {
             let mut page = Page {
-                now: first.try_get::<_, Stamp>(CREATED_AT)?.0,
                 rows: rows.iter().map(stored).collect::<Result<_, _>>()?,
-                more_after: None,
-                unordered_after: None,
                 next_due: first.try_get::<_, Option<Stamp>>(DUE_AT)?.map(|stamp| stamp.0),
+                ..Page::empty(first.try_get::<_, Stamp>(CREATED_AT)?.0)
             };
             if look.discover.is_some() {
                 page.more_after = first.try_get::<_, Option<Loose>>(LANE)?.map(|text| text.0);

@@ -48,6 +48,10 @@ fn steps(discover: &Discover, part: Option<Part>) -> u32 {
     part.map_or(discover.sources, |part| part.source_steps(discover.sources))
 }
 
+fn name(source: &[u8]) -> String {
+    String::from_utf8_lossy(source).into_owned()
+}
+
 /// A source that was found.
 struct Head {
     source: Vec<u8>,
@@ -161,7 +165,7 @@ impl Shared {
             stride = stride.saturating_mul(2).min(STEPS.1);
         }
         if search.more {
-            page.more_after = search.visited.map(|source| String::from_utf8_lossy(&source).into_owned());
+            page.more_after = search.visited.as_deref().map(name);
         }
         let (mut ids, mut deep) = (Vec::new(), Vec::new());
         // A source of which something is not in the queue yet waits until it is; with too many to see, all do.
@@ -169,8 +173,11 @@ impl Shared {
         let fresh: HashSet<Vec<u8>> = fresh.into_iter().collect();
         for head in search.found {
             match head.due_at {
-                None => {}
-                Some(due_at) if due_at > page.now => note_due(page, due_at),
+                None => page.resting.push((name(&head.source), None)),
+                Some(due_at) if due_at > page.now => {
+                    note_due(page, due_at);
+                    page.resting.push((name(&head.source), Some(due_at)));
+                }
                 Some(_) if unseen || fresh.contains(&head.source) => {}
                 Some(_) if head.whole => ids.extend(head.ids),
                 Some(_) => deep.push((head.source, None, discover.rows_each)),

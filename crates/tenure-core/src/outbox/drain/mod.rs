@@ -16,17 +16,23 @@
 //! | `reading` | which look to make, and what to take in of its page |
 //! | `flying` | what goes to the sink, and what its verdicts come to |
 //! | `recording` | what is written down, and what an answer means |
+//! | `resting` | sources that are not looked for, for a moment |
+//! | `round` | when to search for sources again that were not found |
 
 mod flying;
 mod numbers;
 mod reading;
 mod recording;
+mod resting;
+mod round;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use self::numbers::Numbers;
+use self::resting::Resting;
+use self::round::Round;
 use super::lane::Lane;
 use super::{Outcome, RelaySettings, RowId, Stored, Verdict};
 use crate::mutation::{Rule, off};
@@ -76,6 +82,7 @@ struct UnderWay {
     asked: HashMap<Arc<str>, u32>,
     discovers: Option<u32>,
     unordered: Option<u32>,
+    since: Monotonic,
 }
 
 /// The state of a relay between its reads and its writes.
@@ -95,6 +102,8 @@ pub struct Drain {
     owners: HashMap<RowId, Option<Arc<str>>, Numbers>,
     records: usize,
     look: Option<UnderWay>,
+    /// How many looks were made.
+    looks: u64,
     /// Rows that were recorded while a look was under way, which may bring them back.
     buried: Vec<RowId>,
     /// Lanes that were spent while a look was under way, which may bring back what they closed for.
@@ -102,6 +111,8 @@ pub struct Drain {
     /// Where the rotation over the sources goes on; `None` when it has come round.
     rotation: Option<String>,
     discovered_at: Option<Monotonic>,
+    round: Round,
+    resting: Resting,
     next_due: Option<Monotonic>,
     /// A source was closed that has more to deliver at once.
     revisit: bool,
@@ -126,10 +137,13 @@ impl Drain {
             owners: HashMap::default(),
             records: 0,
             look: None,
+            looks: 0,
             buried: Vec::new(),
             leaving: Vec::new(),
             rotation: None,
             discovered_at: None,
+            round: Round::default(),
+            resting: Resting::default(),
             next_due: None,
             revisit: false,
             idle: false,

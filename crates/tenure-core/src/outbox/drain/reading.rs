@@ -14,12 +14,15 @@ use crate::time::Monotonic;
 const HEAD_EVERY: Duration = Duration::from_secs(1);
 /// How often new sources are looked for while others keep the relay busy.
 const DISCOVER_EVERY: Duration = Duration::from_millis(20);
+/// How many sources one look asks that had no more when they were last asked.
+const DRY_EACH: usize = 16;
 /// How many sources one look visits.
 const SOURCES_EACH: usize = 256;
 /// How many lanes there are at most.
 const LANES_MAX: usize = 1024;
 /// When there are that many, those that are older than this make way for others.
 const LANE_TURN: Duration = Duration::from_millis(100);
+
 impl Drain {
     /// The next look, if one is called for: because the pace says so (`due`), or because there is known to be more.
     pub fn look(&mut self, due: bool, now: Monotonic) -> Option<Look> {
@@ -33,10 +36,15 @@ impl Drain {
         if room == 0 || (room < self.settings.read_ahead / 4 && !due) {
             return None;
         }
+        if came_due || self.revisit {
+            // What is due, or was closed and has more, is found by a search alone.
+            self.round.hurry();
+        }
         if came_due {
             self.next_due = None;
         }
         self.revisit = false;
+        self.looks += 1;
         self.make_way(now);
         let lanes = self.lane_looks(room, due, now);
         let discover = self.discover(room, due, now);
@@ -48,6 +56,7 @@ impl Drain {
             asked: lanes.iter().map(|lane| (Arc::from(lane.source.as_str()), lane.limit)).collect(),
             discovers: discover.as_ref().map(|discover| discover.rows_each),
             unordered: unordered.as_ref().map(|look| look.limit),
+            since: now,
         });
         Some(Look { lanes, discover, unordered, part: self.settings.part })
     }
@@ -65,30 +74,63 @@ impl Drain {
             .filter(|(_, lane)| had_their_turn(lane))
             .map(|(source, _)| source.clone())
             .collect();
+        if !old.is_empty() {
+            self.round.hurry();
+        }
         for source in old {
             self.close(&source, Vec::new());
         }
     }
 
+    /// Sources are read in turns: of a few of them as many rows as go to the sink in one go, rather than a few rows of each.
+    /// To find where a source goes on costs a database as much as reading a dozen rows.
     fn lane_looks(&mut self, room: usize, due: bool, now: Monotonic) -> Vec<LaneLook> {
         let share = (room / self.lanes.len().max(1)).max(1);
+        let helping = self.helping().max(share);
+        let mut hungry = Vec::new();
         let mut looks = Vec::new();
         for (source, lane) in &mut self.lanes {
-            let hungry = lane.queue.len() * 2 <= share && (due || !lane.dry);
+            let wants = lane.queue.len() * 2 <= helping && (due || !lane.dry);
             let from_head = lane.read_to.is_none() || lane.read_from_head.until(now) >= HEAD_EVERY;
-            if lane.closed || !(hungry || from_head) {
+            if lane.closed || !(wants || from_head) {
                 continue;
             }
-            let after = if from_head && !off(Rule::LookFromHead) { None } else { lane.read_to };
-            if from_head {
-                lane.read_from_head = now;
+            if !from_head {
+                hungry.push((lane.asked, source, lane));
+                continue;
             }
+            lane.read_from_head = now;
+            lane.asked = self.looks;
+            let after = if off(Rule::LookFromHead) { lane.read_to } else { None };
             // From the head on, the rows that are held come along once more.
             let again = if after.is_none() { lane.held } else { 0 };
-            let limit = u32::try_from(share + again).unwrap_or(u32::MAX);
-            looks.push(LaneLook { source: source.to_string(), after, limit });
+            looks.push(LaneLook { source: source.to_string(), after, limit: whole(share + again) });
+        }
+        // Whoever waits for longest comes first.
+        hungry.sort_unstable_by_key(|(asked, source, _)| (*asked, *source));
+        let (mut left, mut dry) = (room, 0);
+        for (_, source, lane) in hungry {
+            // Of one that had no more when it was last asked, not much is expected.
+            dry += usize::from(lane.dry);
+            if lane.dry && dry > DRY_EACH {
+                continue;
+            }
+            let limit = if lane.dry { share } else { helping }.min(left);
+            if limit == 0 {
+                break;
+            }
+            left -= limit;
+            lane.asked = self.looks;
+            looks.push(LaneLook { source: source.to_string(), after: lane.read_to, limit: whole(limit) });
         }
         looks
+    }
+
+    /// How many rows of one source are worth a look: those of one flight, but so few that as many sources as may be under way
+    /// at once have some.
+    fn helping(&self) -> usize {
+        let at_once = self.lanes.len().clamp(1, self.settings.concurrency);
+        self.settings.run.min(self.settings.read_ahead / at_once)
     }
 
     fn discover(&mut self, room: usize, due: bool, now: Monotonic) -> Option<Discover> {
@@ -99,14 +141,30 @@ impl Drain {
         if self.lanes.len() >= LANES_MAX || early {
             return None;
         }
+        if let Some(at) = self.round.pause(now).filter(|_| !begun && !self.lanes.is_empty()) {
+            self.due_in(now.until(at), now);
+            return None;
+        }
         self.discovered_at = Some(now);
         let room = if self.lanes.is_empty() { room } else { (room / 4).max(1) };
         let sources = SOURCES_EACH.min(room);
+        let mut except: Vec<_> = self.lanes.keys().map(ToString::to_string).collect();
+        // With nothing else to do, nobody is passed by.
+        let first = if except.is_empty() {
+            None
+        } else {
+            let (resting, first) = self.resting.at(now);
+            except.extend(resting.filter(|source| !self.lanes.contains_key(*source)).map(ToOwned::to_owned));
+            first
+        };
+        if let Some(at) = first {
+            self.due_in(now.until(at), now);
+        }
         Some(Discover {
             after: self.rotation.clone(),
-            sources: u32::try_from(sources).unwrap_or(u32::MAX),
-            rows_each: u32::try_from((room / sources.max(1)).max(1)).unwrap_or(u32::MAX),
-            except: self.lanes.keys().map(ToString::to_string).collect(),
+            sources: whole(sources),
+            rows_each: whole((room / sources.max(1)).max(1)),
+            except,
         })
     }
 
@@ -117,8 +175,7 @@ impl Drain {
             return None;
         }
         if let Some(after) = unordered.search {
-            let limit = u32::try_from(share).unwrap_or(u32::MAX);
-            return Some(UnorderedLook { after: Some(after), limit });
+            return Some(UnorderedLook { after: Some(after), limit: whole(share) });
         }
         // With nothing held there is nothing to be spared by not reading from the head.
         let from_head =
@@ -128,7 +185,7 @@ impl Drain {
         }
         let after = if from_head { None } else { unordered.read_to };
         let again = if after.is_none() { unordered.held } else { 0 };
-        Some(UnorderedLook { after, limit: u32::try_from(share + again).unwrap_or(u32::MAX) })
+        Some(UnorderedLook { after, limit: whole(share + again) })
     }
 
     /// Whether a look is under way.
@@ -148,8 +205,11 @@ impl Drain {
         if let Some(due) = page.next_due {
             self.due_in(page.now.until(due), now);
         }
+        for (source, due_at) in page.resting {
+            self.resting.rest(&source, due_at.map_or(Duration::MAX, |at| page.now.until(at)), now);
+        }
         let mut seen: HashMap<Option<Arc<str>>, u32> = HashMap::new();
-        let mut fresh = 0;
+        let (mut fresh, known_lanes) = (0, self.lanes.len());
         // Sources of which a row is not due: what follows that row waits.
         let mut cut: HashSet<Arc<str>> = HashSet::new();
         // The rows of a source usually stand together: its name is looked up once for all of them.
@@ -167,7 +227,9 @@ impl Drain {
                 Some(source) if !cut.is_empty() && cut.contains(source) => {}
                 Some(source) if row.due_at > page.now => {
                     let source = source.clone();
-                    self.due_in(page.now.until(row.due_at), now);
+                    let span = page.now.until(row.due_at);
+                    self.due_in(span, now);
+                    self.resting.rest(&source, span, now);
                     cut.insert(source);
                 }
                 Some(_) if known => {}
@@ -178,6 +240,13 @@ impl Drain {
             }
         }
         *seen.entry(run.0).or_default() += run.1;
+        if look.discovers.is_some() {
+            let found = self.lanes.len() > known_lanes;
+            self.round.looked(look.since.until(now), found);
+            if self.rotation.is_none() {
+                self.round.ended(self.settings.poll_without_wakeup, now);
+            }
+        }
         self.note_dry(&look, &seen, &cut);
         self.look_is_over();
         let round = self.rotation.is_none() && self.unordered.search.is_none();
@@ -230,7 +299,11 @@ impl Drain {
     }
 
     fn take(&mut self, source: Arc<str>, row: Stored, now: Monotonic) -> usize {
-        let lane = self.lanes.entry(source.clone()).or_insert_with(|| Lane::new(now));
+        let resting = &mut self.resting;
+        let lane = self.lanes.entry(source.clone()).or_insert_with(|| {
+            resting.ends(&source);
+            Lane::new(now)
+        });
         if lane.closed {
             return 0;
         }
@@ -250,4 +323,8 @@ impl Drain {
         self.unordered.queue.push_back(row);
         1
     }
+}
+
+fn whole(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }

@@ -37,10 +37,13 @@ impl Drain {
         let applied: HashSet<RowId, Numbers> =
             if all { HashSet::default() } else { applied.into_iter().collect() };
         for outcome in outcomes {
+            let lane = self.owners.remove(&outcome.id).flatten();
             if let Next::Again { after } = outcome.next {
                 self.due_in(after, now);
+                if let Some(source) = &lane {
+                    self.resting.rest(source, after, now);
+                }
             }
-            let lane = self.owners.remove(&outcome.id).flatten();
             self.forget(outcome.id, lane.as_ref());
             let Some(source) = lane else { continue };
             if let Some(state) = self.lanes.get_mut(&source) {

@@ -1,0 +1,86 @@
+//! How often to search for sources while others keep the relay busy.
+//!
+//! A search goes past all that have something pending: those that are held already, those of other parts, those that rest. Where
+//! there are very many, that takes long. But after a round over all of them, only what has come since can be found. So a slow one is
+//! not followed by the next at once, the less so if it has found nothing; unless there is known to be something.
+
+use std::time::Duration;
+
+use crate::time::Monotonic;
+
+/// A round that takes less than this costs nothing worth speaking of.
+const SLOW: Duration = Duration::from_millis(5);
+/// How much longer the pause after a slow one is than the round was: if it has found something, and if not.
+const PAUSE_FACTORS: (u32, u32) = (4, 20);
+
+/// A round over all sources, from one look to the next.
+#[derive(Debug, Default)]
+pub(super) struct Round {
+    took: Duration,
+    found: bool,
+    next: Option<Monotonic>,
+}
+
+impl Round {
+    /// A look of the round is over: how long it took, and whether it found a source.
+    pub(super) fn looked(&mut self, took: Duration, found: bool) {
+        self.took = self.took.saturating_add(took);
+        self.found |= found;
+    }
+
+    /// The round has come to its end; the next one begins after `longest` at the latest.
+    pub(super) fn ended(&mut self, longest: Duration, now: Monotonic) {
+        let round = std::mem::take(self);
+        let factor = if round.found { PAUSE_FACTORS.0 } else { PAUSE_FACTORS.1 };
+        let pause = round.took.saturating_mul(factor).min(longest);
+        self.next = (round.took >= SLOW).then(|| now.after(pause));
+    }
+
+    /// There is known to be something that only a search can find.
+    pub(super) fn hurry(&mut self) {
+        self.next = None;
+    }
+
+    /// Until when the next round has time, if it has.
+    pub(super) fn pause(&self, now: Monotonic) -> Option<Monotonic> {
+        self.next.filter(|next| *next > now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Monotonic {
+        Monotonic::from_origin(Duration::from_millis(millis))
+    }
+
+    /// A round of some looks: how long each took, and whether it found something. When the pause after it ends.
+    fn pause_after(round: &mut Round, looks: &[(u64, bool)]) -> Option<Monotonic> {
+        for (took, found) in looks {
+            round.looked(Duration::from_millis(*took), *found);
+        }
+        round.ended(Duration::from_secs(2), at(10));
+        round.pause(at(10))
+    }
+
+    #[test]
+    fn only_slow_rounds_are_paid_for_and_less_so_if_they_were_good_for_something() {
+        let mut round = Round::default();
+        assert_eq!(pause_after(&mut round, &[(4, false)]), None);
+        assert_eq!(pause_after(&mut round, &[(100, true)]), Some(at(410)));
+        assert_eq!(pause_after(&mut round, &[(5, false)]), Some(at(110)));
+        assert_eq!(round.pause(at(110)), None, "it is over");
+        assert_eq!(pause_after(&mut round, &[(500, false)]), Some(at(2_010)), "no longer than the longest");
+        round.hurry();
+        assert_eq!(round.pause(at(11)), None);
+    }
+
+    #[test]
+    fn a_round_is_all_its_looks() {
+        let mut round = Round::default();
+        assert_eq!(pause_after(&mut round, &[(4, false), (4, false)]), Some(at(170)));
+        assert_eq!(pause_after(&mut round, &[(4, false)]), None, "the next one stands for itself");
+        assert_eq!(pause_after(&mut round, &[(5, true), (5, false)]), Some(at(50)));
+    }
+}
