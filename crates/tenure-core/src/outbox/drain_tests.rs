@@ -307,11 +307,15 @@ fn memory_is_bounded_whatever_the_store_holds() {
 fn delivered(settings: RelaySettings, each: i64) -> Drain {
     let rows = (0..64).flat_map(|n| (0..each).map(move |k| row(n * each + k, Some(&format!("s{n:02}")))));
     let mut drain = started(settings, rows.collect());
+    deliver_all(&mut drain);
+    drain
+}
+
+fn deliver_all(drain: &mut Drain) {
     while let Some(flight) = drain.next_flight(1) {
         let verdicts = vec![Verdict::Accepted; flight.rows.len()];
-        land(&mut drain, flight, &verdicts);
+        land(drain, flight, &verdicts);
     }
-    drain
 }
 
 #[test]
@@ -330,6 +334,79 @@ fn sources_are_read_in_turns_by_as_many_rows_as_fly_at_once() {
     }
     assert_eq!(asked.len(), 64, "none is asked twice before each was asked once");
     assert_eq!(drain.held(), 4096);
+}
+
+/// New rows of the sources that a look asks, from `id` on: as many of each as `count` says.
+fn answer(look: &Look, id: &mut i64, count: impl Fn(&LaneLook) -> u32) -> Vec<Stored> {
+    let mut rows = Vec::new();
+    for lane in &look.lanes {
+        for _ in 0..count(lane) {
+            *id += 1;
+            rows.push(row(*id, Some(&lane.source)));
+        }
+    }
+    rows
+}
+
+#[test]
+fn a_look_for_what_was_committed_late_takes_no_source_s_turn() {
+    let (mut drain, mut id) = (delivered(RelaySettings::default(), 64), 100_000);
+    let mut asked = std::collections::HashSet::new();
+    // The third look is one at all heads, with which nobody gets a helping.
+    for (turn, now) in [at(1), at(2), at(1_500), at(1_501)].into_iter().enumerate() {
+        if turn == 3 {
+            deliver_all(&mut drain);
+        }
+        record_all(&mut drain, now);
+        let look = drain.look(turn == 3, now).unwrap();
+        let heads = look.lanes.iter().all(|lane| lane.after.is_none());
+        assert_eq!((heads, look.lanes.len()), if turn == 2 { (true, 64) } else { (false, 16) });
+        drain.looked(page(answer(&look, &mut id, |lane| if heads { 16 } else { lane.limit })), now);
+        asked.extend(look.lanes.into_iter().filter(|_| !heads).map(|lane| lane.source));
+    }
+    assert_eq!(asked.len(), 48, "those go first whose turn it was");
+}
+
+#[test]
+fn sources_whose_deliveries_hang_leave_room_for_the_others() {
+    let rows = (0..64).flat_map(|n| (0..64).map(move |k| row(n * 64 + k, Some(&format!("s{n:02}")))));
+    let (mut drain, mut id) = (started(RelaySettings::default(), rows.collect()), 100_000);
+    // Of those that hang, nothing ever comes back; a look from the head finds one row that was committed late.
+    let hangs = |lane: &str| lane < "s32";
+    let mut served = 0;
+    for round in 1..200 {
+        let now = at(round * 100);
+        let flights: Vec<_> = std::iter::from_fn(|| drain.next_flight(1)).collect();
+        for flight in flights.into_iter().filter(|flight| !flight.lane.as_deref().is_some_and(hangs)) {
+            served += flight.rows.len();
+            let verdicts = vec![Verdict::Accepted; flight.rows.len()];
+            land(&mut drain, flight, &verdicts);
+        }
+        while let Some(outcomes) = drain.next_record() {
+            let applied = outcomes.iter().map(|outcome| outcome.id).collect();
+            assert!(drain.recorded(outcomes, Recorded::Applied(applied), now));
+        }
+        let look = drain.look(true, now).expect("there is room");
+        let late = |lane: &LaneLook| lane.after.is_none() && hangs(&lane.source);
+        drain.looked(page(answer(&look, &mut id, |lane| if late(lane) { 1 } else { lane.limit })), now);
+    }
+    assert!(served > 150_000, "{served}");
+}
+
+#[test]
+fn of_sources_that_had_no_more_a_few_are_asked_at_a_time() {
+    let mut drain =
+        started(RelaySettings::default(), (0..64).map(|n| row(n, Some(&format!("s{n:02}")))).collect());
+    let flights: Vec<_> = std::iter::from_fn(|| drain.next_flight(1)).collect();
+    assert_eq!(flights.len(), 64);
+    let mut asked = std::collections::HashSet::new();
+    for turn in 1..=4 {
+        let look = drain.look(true, at(turn)).unwrap();
+        assert_eq!(look.lanes.len(), 16);
+        drain.looked(page(vec![]), at(turn));
+        asked.extend(look.lanes.into_iter().map(|lane| lane.source));
+    }
+    assert_eq!(asked.len(), 64);
 }
 
 #[test]
@@ -381,8 +458,8 @@ fn a_slow_search_is_not_followed_by_another_unless_there_is_known_to_be_somethin
     };
     assert!(searches(&mut drain, 0, 50, vec![row(1, Some("a")), row(2, Some("b"))]));
     assert!(!searches(&mut drain, 51, 52, vec![]), "it was good for something, and has come round");
-    assert_eq!(drain.next_due(), Some(at(250)));
-    assert!(searches(&mut drain, 250, 300, vec![]));
+    assert_eq!(drain.next_due(), Some(at(150)));
+    assert!(searches(&mut drain, 150, 200, vec![]));
     assert!(!searches(&mut drain, 1_000, 1_001, vec![]), "it was good for nothing");
     // A source goes on behind a message that is dead by now, and is to be found again.
     let flight = drain.next_flight(1).unwrap();
@@ -390,11 +467,28 @@ fn a_slow_search_is_not_followed_by_another_unless_there_is_known_to_be_somethin
     record_all(&mut drain, at(1_001));
     assert!(searches(&mut drain, 1_002, 1_003, vec![]));
     assert!(searches(&mut drain, 1_004, 1_104, vec![]), "a quick one costs nothing");
+    assert!(!searches(&mut drain, 1_105, 1_106, vec![]));
+    drain.hint();
+    assert!(searches(&mut drain, 1_107, 1_108, vec![]), "something may have been committed");
     // With nothing else to do, there is no pause.
     let flight = drain.next_flight(1).unwrap();
     land(&mut drain, flight, &[Verdict::Accepted]);
-    record_all(&mut drain, at(1_104));
-    assert!(searches(&mut drain, 1_105, 1_106, vec![]));
+    record_all(&mut drain, at(1_109));
+    assert!(searches(&mut drain, 1_110, 1_111, vec![]));
+}
+
+#[test]
+fn what_comes_up_behind_a_search_is_searched_for_by_the_next() {
+    let mut drain = started(RelaySettings::default(), vec![row(1, Some("a")), row(2, Some("b"))]);
+    let flight = drain.next_flight(1).unwrap();
+    drain.look(true, at(10)).unwrap();
+    drain.looked(Page { more_after: Some("m".into()), ..page(vec![]) }, at(60));
+    land(&mut drain, flight, &[Verdict::Withheld]);
+    // The search goes on behind the source that was closed.
+    assert_eq!(drain.look(true, at(110)).unwrap().discover.unwrap().after.as_deref(), Some("m"));
+    drain.looked(page(vec![]), at(120));
+    let look = drain.look(false, at(121)).expect("at once");
+    assert_eq!(look.discover.expect("a search").after, None);
 }
 
 #[test]

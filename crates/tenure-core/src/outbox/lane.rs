@@ -31,7 +31,7 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    pub(super) fn new(now: Monotonic) -> Self {
+    pub(super) fn new(now: Monotonic, look: u64) -> Self {
         Self {
             queue: VecDeque::new(),
             flying: false,
@@ -41,7 +41,7 @@ impl Lane {
             read_to: None,
             read_from_head: now,
             dry: false,
-            asked: 0,
+            asked: look,
             since: now,
         }
     }
@@ -54,6 +54,11 @@ impl Lane {
     /// Whether nothing about it is to be remembered any more.
     pub(super) fn is_spent(&self) -> bool {
         !self.flying && self.unrecorded == 0 && self.queue.is_empty() && (self.closed || self.dry)
+    }
+
+    /// How many of its rows wait for the sink or are with it.
+    pub(super) fn undelivered(&self) -> usize {
+        self.held.saturating_sub(self.unrecorded)
     }
 
     /// Takes in a row that was read.

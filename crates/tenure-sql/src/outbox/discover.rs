@@ -48,8 +48,11 @@ fn steps(discover: &Discover, part: Option<Part>) -> u32 {
     part.map_or(discover.sources, |part| part.source_steps(discover.sources))
 }
 
-fn name(source: &[u8]) -> String {
-    String::from_utf8_lossy(source).into_owned()
+/// Tells of a source that has nothing due. One that has no proper name is better met again than taken for another.
+fn rest(page: &mut Page, source: Vec<u8>, due_at: Option<StoreTime>) {
+    if let Ok(name) = String::from_utf8(source) {
+        page.resting.push((name, due_at));
+    }
 }
 
 /// A source that was found.
@@ -165,7 +168,7 @@ impl Shared {
             stride = stride.saturating_mul(2).min(STEPS.1);
         }
         if search.more {
-            page.more_after = search.visited.as_deref().map(name);
+            page.more_after = search.visited.map(|source| String::from_utf8_lossy(&source).into_owned());
         }
         let (mut ids, mut deep) = (Vec::new(), Vec::new());
         // A source of which something is not in the queue yet waits until it is; with too many to see, all do.
@@ -173,10 +176,10 @@ impl Shared {
         let fresh: HashSet<Vec<u8>> = fresh.into_iter().collect();
         for head in search.found {
             match head.due_at {
-                None => page.resting.push((name(&head.source), None)),
+                None => rest(page, head.source, None),
                 Some(due_at) if due_at > page.now => {
                     note_due(page, due_at);
-                    page.resting.push((name(&head.source), Some(due_at)));
+                    rest(page, head.source, Some(due_at));
                 }
                 Some(_) if unseen || fresh.contains(&head.source) => {}
                 Some(_) if head.whole => ids.extend(head.ids),

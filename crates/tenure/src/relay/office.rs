@@ -254,6 +254,7 @@ impl Office {
 
     fn hinted(&mut self) {
         self.shared.gauge.hinted();
+        self.drain.hint();
         self.pace.hint(SteadyClock.now());
     }
 

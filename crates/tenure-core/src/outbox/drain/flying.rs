@@ -63,6 +63,7 @@ impl Drain {
             let Some(outcome) = self.outcome(landing, chance()) else {
                 // Withheld: it is read again.
                 self.forget(id, lane.as_ref());
+                self.hurry();
                 stopped = true;
                 continue;
             };

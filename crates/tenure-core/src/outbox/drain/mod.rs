@@ -114,6 +114,8 @@ pub struct Drain {
     round: Round,
     resting: Resting,
     next_due: Option<Monotonic>,
+    /// When a search may bring more than before: a rest or a pause is over.
+    search_at: Option<Monotonic>,
     /// A source was closed that has more to deliver at once.
     revisit: bool,
     /// The last look went round all there is, and nothing is due.
@@ -145,6 +147,7 @@ impl Drain {
             round: Round::default(),
             resting: Resting::default(),
             next_due: None,
+            search_at: None,
             revisit: false,
             idle: false,
             unordered_first: false,
@@ -167,9 +170,19 @@ impl Drain {
         self.flights
     }
 
-    /// When something that was seen to wait will be due.
+    /// When to look again in any case: something that was seen to wait will be due, or sources that were not searched for will be.
     pub fn next_due(&self) -> Option<Monotonic> {
-        self.next_due
+        [self.next_due, self.search_at].into_iter().flatten().min()
+    }
+
+    /// Something may have been committed: no search for it is put off.
+    pub fn hint(&mut self) {
+        self.hurry();
+    }
+
+    /// There is known to be something that only a search can find.
+    fn hurry(&mut self) {
+        self.round.hurry(self.rotation.is_some());
     }
 
     /// Begins no more flights and no more looks.
@@ -215,6 +228,10 @@ impl Drain {
         } else {
             self.lanes.remove(source);
         }
+    }
+
+    fn search_from(&mut self, at: Monotonic) {
+        self.search_at = Some(self.search_at.map_or(at, |known| known.min(at)));
     }
 
     fn due_in(&mut self, span: Duration, now: Monotonic) {

@@ -31,17 +31,21 @@ impl Drain {
         }
         let room = self.settings.read_ahead.saturating_sub(self.held.len());
         let came_due = self.next_due.is_some_and(|at| at <= now);
-        let due = due || came_due || self.revisit;
+        let searches = self.search_at.is_some_and(|at| at <= now);
+        let due = due || came_due || searches || self.revisit;
         // Small helpings would cost a round trip each.
         if room == 0 || (room < self.settings.read_ahead / 4 && !due) {
             return None;
         }
         if came_due || self.revisit {
             // What is due, or was closed and has more, is found by a search alone.
-            self.round.hurry();
+            self.hurry();
         }
         if came_due {
             self.next_due = None;
+        }
+        if searches {
+            self.search_at = None;
         }
         self.revisit = false;
         self.looks += 1;
@@ -75,7 +79,7 @@ impl Drain {
             .map(|(source, _)| source.clone())
             .collect();
         if !old.is_empty() {
-            self.round.hurry();
+            self.hurry();
         }
         for source in old {
             self.close(&source, Vec::new());
@@ -89,8 +93,10 @@ impl Drain {
         let helping = self.helping().max(share);
         let mut hungry = Vec::new();
         let mut looks = Vec::new();
+        let mut left = room;
         for (source, lane) in &mut self.lanes {
-            let wants = lane.queue.len() * 2 <= helping && (due || !lane.dry);
+            // What flies counts too: sources whose deliveries hang must not have all the room.
+            let wants = lane.undelivered() * 2 <= helping && (due || !lane.dry);
             let from_head = lane.read_to.is_none() || lane.read_from_head.until(now) >= HEAD_EVERY;
             if lane.closed || !(wants || from_head) {
                 continue;
@@ -99,16 +105,18 @@ impl Drain {
                 hungry.push((lane.asked, source, lane));
                 continue;
             }
+            // For what was committed late: its turn to have more is another matter.
             lane.read_from_head = now;
-            lane.asked = self.looks;
             let after = if off(Rule::LookFromHead) { lane.read_to } else { None };
             // From the head on, the rows that are held come along once more.
             let again = if after.is_none() { lane.held } else { 0 };
-            looks.push(LaneLook { source: source.to_string(), after, limit: whole(share + again) });
+            let more = if wants { share } else { 1 };
+            left = left.saturating_sub(more);
+            looks.push(LaneLook { source: source.to_string(), after, limit: whole(more + again) });
         }
         // Whoever waits for longest comes first.
         hungry.sort_unstable_by_key(|(asked, source, _)| (*asked, *source));
-        let (mut left, mut dry) = (room, 0);
+        let mut dry = 0;
         for (_, source, lane) in hungry {
             // Of one that had no more when it was last asked, not much is expected.
             dry += usize::from(lane.dry);
@@ -142,7 +150,7 @@ impl Drain {
             return None;
         }
         if let Some(at) = self.round.pause(now).filter(|_| !begun && !self.lanes.is_empty()) {
-            self.due_in(now.until(at), now);
+            self.search_from(at);
             return None;
         }
         self.discovered_at = Some(now);
@@ -158,7 +166,7 @@ impl Drain {
             first
         };
         if let Some(at) = first {
-            self.due_in(now.until(at), now);
+            self.search_from(at);
         }
         Some(Discover {
             after: self.rotation.clone(),
@@ -244,7 +252,7 @@ impl Drain {
             let found = self.lanes.len() > known_lanes;
             self.round.looked(look.since.until(now), found);
             if self.rotation.is_none() {
-                self.round.ended(self.settings.poll_without_wakeup, now);
+                self.revisit |= self.round.ended(now);
             }
         }
         self.note_dry(&look, &seen, &cut);
@@ -299,10 +307,10 @@ impl Drain {
     }
 
     fn take(&mut self, source: Arc<str>, row: Stored, now: Monotonic) -> usize {
-        let resting = &mut self.resting;
+        let (resting, looks) = (&mut self.resting, self.looks);
         let lane = self.lanes.entry(source.clone()).or_insert_with(|| {
             resting.ends(&source);
-            Lane::new(now)
+            Lane::new(now, looks)
         });
         if lane.closed {
             return 0;

@@ -2,7 +2,8 @@
 //!
 //! A source whose head waits for its next attempt may have a million rows behind it. While other sources keep the relay busy, it
 //! looks for new ones all the time, and would come across those rows each time. So for a moment they are not looked for: what may
-//! go after all, because a row was committed late or an operator has decided something, goes a moment later.
+//! go after all, because a row was committed late or an operator has decided something, goes a moment later. All rests end at the same
+//! moments: one search after each is enough.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,7 +27,9 @@ impl Resting {
             self.wake(now);
         }
         if self.0.len() < SOURCES_MAX {
-            self.0.insert(Arc::from(source), now.after(span.min(REST_MAX)));
+            let mark = REST_MAX.as_nanos() - now.since_origin().as_nanos() % REST_MAX.as_nanos();
+            let mark = u64::try_from(mark).map_or(REST_MAX, Duration::from_nanos);
+            self.0.insert(Arc::from(source), now.after(span.min(mark)));
         }
     }
 
@@ -73,6 +76,16 @@ mod tests {
         resting.rest("c", Duration::from_millis(10), at(300));
         resting.ends("c");
         assert_eq!(left_out(&mut resting, at(300)), [""; 0]);
+    }
+
+    #[test]
+    fn rests_that_begin_at_different_moments_end_at_one() {
+        let mut resting = Resting::default();
+        for n in 0..100 {
+            resting.rest(&format!("s{n}"), REST_MAX, at(1_000 + n));
+        }
+        assert_eq!(resting.at(at(1_100)).1, Some(at(1_250)));
+        assert_eq!(left_out(&mut resting, at(1_250)), [""; 0]);
     }
 
     #[test]

@@ -9,15 +9,19 @@ use std::time::Duration;
 use crate::time::Monotonic;
 
 /// A round that takes less than this costs nothing worth speaking of.
-const SLOW: Duration = Duration::from_millis(5);
+const SLOW: Duration = Duration::from_millis(10);
 /// How much longer the pause after a slow one is than the round was: if it has found something, and if not.
-const PAUSE_FACTORS: (u32, u32) = (4, 20);
+const PAUSE_FACTORS: (u32, u32) = (2, 20);
+/// The longest pause.
+const PAUSE_MAX: Duration = Duration::from_secs(2);
 
 /// A round over all sources, from one look to the next.
 #[derive(Debug, Default)]
 pub(super) struct Round {
     took: Duration,
     found: bool,
+    /// Something is known that this round may have passed by already.
+    again: bool,
     next: Option<Monotonic>,
 }
 
@@ -28,17 +32,20 @@ impl Round {
         self.found |= found;
     }
 
-    /// The round has come to its end; the next one begins after `longest` at the latest.
-    pub(super) fn ended(&mut self, longest: Duration, now: Monotonic) {
+    /// The round has come to its end. Answers whether another one is to begin at once.
+    #[must_use]
+    pub(super) fn ended(&mut self, now: Monotonic) -> bool {
         let round = std::mem::take(self);
         let factor = if round.found { PAUSE_FACTORS.0 } else { PAUSE_FACTORS.1 };
-        let pause = round.took.saturating_mul(factor).min(longest);
-        self.next = (round.took >= SLOW).then(|| now.after(pause));
+        let pause = round.took.saturating_mul(factor).min(PAUSE_MAX);
+        self.next = (round.took >= SLOW && !round.again).then(|| now.after(pause));
+        round.again
     }
 
-    /// There is known to be something that only a search can find.
-    pub(super) fn hurry(&mut self) {
+    /// There is known to be something that only a search can find. One that is `begun` may be past it.
+    pub(super) fn hurry(&mut self, begun: bool) {
         self.next = None;
+        self.again |= begun;
     }
 
     /// Until when the next round has time, if it has.
@@ -60,27 +67,37 @@ mod tests {
         for (took, found) in looks {
             round.looked(Duration::from_millis(*took), *found);
         }
-        round.ended(Duration::from_secs(2), at(10));
+        assert!(!round.ended(at(10)));
         round.pause(at(10))
     }
 
     #[test]
     fn only_slow_rounds_are_paid_for_and_less_so_if_they_were_good_for_something() {
         let mut round = Round::default();
-        assert_eq!(pause_after(&mut round, &[(4, false)]), None);
-        assert_eq!(pause_after(&mut round, &[(100, true)]), Some(at(410)));
-        assert_eq!(pause_after(&mut round, &[(5, false)]), Some(at(110)));
-        assert_eq!(round.pause(at(110)), None, "it is over");
+        assert_eq!(pause_after(&mut round, &[(9, false)]), None);
+        assert_eq!(pause_after(&mut round, &[(100, true)]), Some(at(210)));
+        assert_eq!(pause_after(&mut round, &[(10, false)]), Some(at(210)));
+        assert_eq!(round.pause(at(210)), None, "it is over");
         assert_eq!(pause_after(&mut round, &[(500, false)]), Some(at(2_010)), "no longer than the longest");
-        round.hurry();
+        round.hurry(false);
         assert_eq!(round.pause(at(11)), None);
     }
 
     #[test]
     fn a_round_is_all_its_looks() {
         let mut round = Round::default();
-        assert_eq!(pause_after(&mut round, &[(4, false), (4, false)]), Some(at(170)));
-        assert_eq!(pause_after(&mut round, &[(4, false)]), None, "the next one stands for itself");
-        assert_eq!(pause_after(&mut round, &[(5, true), (5, false)]), Some(at(50)));
+        assert_eq!(pause_after(&mut round, &[(8, false), (8, false)]), Some(at(330)));
+        assert_eq!(pause_after(&mut round, &[(8, false)]), None, "the next one stands for itself");
+        assert_eq!(pause_after(&mut round, &[(50, true), (50, false)]), Some(at(210)));
+    }
+
+    #[test]
+    fn what_comes_while_a_round_is_under_way_is_looked_for_by_the_next() {
+        let mut round = Round::default();
+        round.looked(Duration::from_millis(100), false);
+        round.hurry(true);
+        assert!(round.ended(at(10)));
+        assert_eq!(round.pause(at(10)), None);
+        assert_eq!(pause_after(&mut round, &[(100, false)]), Some(at(2_010)), "once");
     }
 }

@@ -139,11 +139,13 @@ impl Relay {
             return stop.min(record);
         }
         let soon = now.after(Duration::from_millis(1));
-        // Due but not looking: there is no room, and what makes room wakes it.
-        let look = if self.drain.is_looking() || self.pace.is_due(now) {
-            FAR
-        } else {
-            self.pace.next().min(self.drain.next_due().unwrap_or(FAR)).max(soon)
+        let next_due = self.drain.next_due().unwrap_or(FAR);
+        let look = match self.pace.is_due(now) {
+            _ if self.drain.is_looking() => FAR,
+            // Due but not looking: there is no room, and what makes room wakes it; or a search is put off.
+            true if next_due <= now => FAR,
+            true => next_due,
+            false => self.pace.next().min(next_due).max(soon),
         };
         let sweep = if self.sweeping { FAR } else { self.sweep_at };
         look.min(record).min(sweep)
