@@ -1,6 +1,4 @@
 -- The head of the source that the walk has come to; nothing when there are no more.
-SELECT p.lane, p.queued, p.due_us, p.id
-FROM {outbox_pending} AS p FORCE INDEX (queue)
-WHERE p.lane = @tenure_lane
-ORDER BY p.lane, p.place_a, p.place_b, p.id
-LIMIT 1
+SELECT @tenure_lane AS lane, @tenure_queued AS queued, @tenure_due AS due_us, @tenure_id AS id
+FROM DUAL
+WHERE @tenure_lane IS NOT NULL

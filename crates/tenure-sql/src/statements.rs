@@ -70,10 +70,10 @@ declare! { $
     // The outbox: what is enqueued, looked at, recorded, swept; what an operator sees and does; the inbox.
     outbox_due_fragment outbox_columns outbox_clock outbox_any
     outbox_insert outbox_existing outbox_savepoint outbox_undo
-    pending_lane_fragment pending_place_fragment pending_index_fragment pending_add pending_add_one
+    pending_lane_fragment pending_place_fragment pending_index_fragment pending_add pending_add_one pending_add_now
     fresh_columns fresh_any fresh_hold fresh_add fresh_clear orphans_hold orphans_delete
     outbox_lanes outbox_lane outbox_lane_head outbox_sources outbox_walk outbox_walk_find outbox_walk_move outbox_walk_head
-    outbox_walk_end
+    outbox_walk_end outbox_names outbox_heads outbox_head
     outbox_unordered outbox_unordered_narrow outbox_unordered_next outbox_rows outbox_load
     outbox_lock outbox_finish outbox_again outbox_halt outbox_revive outbox_release outbox_delete
     attempts_add attempts_list attempts_delete

@@ -134,10 +134,13 @@ fn lanes(statements: &Statements) -> Value {
 }
 
 /// The statements in which branches stand, and what they are given.
-fn branched(statements: &Statements) -> [(&'static str, &str, Vec<Value>); 2] {
+fn branched(statements: &Statements) -> [(&'static str, &str, Vec<Value>); 3] {
     let one = statements.dead_cause.clone();
     let causes = Value::Branches { one, each: vec![vec![1_i64.into(), 2_i64.into()]] };
+    let one = statements.outbox_head.clone();
+    let heads = Value::Branches { one, each: vec![vec![Value::Bytes(vec![1])]] };
     [
+        ("outbox_heads", &statements.outbox_heads, vec![heads]),
         ("outbox_lanes", &statements.outbox_lanes, vec![lanes(statements), 7_i64.into()]),
         ("dead_causes", &statements.dead_causes, vec![causes]),
     ]

@@ -1145,6 +1145,24 @@ WHERE p.queued = 1 AND p.attempts = @P2
 UPDATE p SET queued = 2, attempts = p.attempts + 1 FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
 INNER LOOP JOIN [tenure_outbox_pending] AS p WITH (ROWLOCK) ON p.id = asked.id
 
+-- outbox_head
+SELECT TOP (1) p.lane, p.queued, p.due_us, p.id
+FROM [tenure_outbox_pending] AS p WITH (INDEX (queue))
+WHERE p.lane = @B1
+ORDER BY p.lane, p.place_a, p.place_b, p.id
+
+-- outbox_heads
+SELECT h.lane, h.queued, h.due_us, h.id
+FROM (SELECT one.* FROM OPENJSON(@P1) WITH (b0 varbinary(8000) '$.v[0]') AS branch
+CROSS APPLY (
+SELECT TOP (1) p.lane, p.queued, p.due_us, p.id
+FROM [tenure_outbox_pending] AS p WITH (INDEX (queue))
+WHERE p.lane = branch.b0
+ORDER BY p.lane, p.place_a, p.place_b, p.id
+) AS one) AS h;
+DECLARE @changed1 bigint = ROWCOUNT_BIG();
+SELECT 1 AS tenure_statement, @changed1 AS tenure_changed;
+
 -- outbox_insert
 IF EXISTS (
     SELECT 1
@@ -1339,6 +1357,17 @@ FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
 INNER LOOP JOIN [tenure_outbox] AS o WITH (UPDLOCK, HOLDLOCK, ROWLOCK) ON o.id = asked.id
 LEFT LOOP JOIN [tenure_outbox_pending] AS p WITH (UPDLOCK, ROWLOCK) ON p.id = o.id
 ORDER BY o.id
+
+-- outbox_names
+SELECT s.lane, COUNT_BIG(*) AS stretch_rows
+FROM (
+    SELECT TOP (@P3) p.lane
+    FROM [tenure_outbox_pending] AS p WITH (INDEX (queue))
+    WHERE p.lane > @B1
+      AND NOT EXISTS (SELECT 1 FROM OPENJSON(@B2) WITH (lane varbinary(500) '$') AS left_out WHERE left_out.lane = p.lane)
+    ORDER BY p.lane, p.place_a, p.place_b, p.id
+) AS s
+GROUP BY s.lane
 
 -- outbox_number
 SELECT id FROM [tenure_outbox] WHERE message_id = @P1
@@ -1557,6 +1586,10 @@ SELECT o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_
 FROM OPENJSON(@P1) WITH (id nvarchar(64) '$') AS asked
 INNER LOOP JOIN [tenure_outbox] AS o ON o.message_id = asked.id COLLATE Latin1_General_100_CI_AS
 WHERE NOT EXISTS (SELECT 1 FROM [tenure_outbox_pending] AS t WITH (READCOMMITTEDLOCK) WHERE t.id = o.id)
+
+-- pending_add_now
+INSERT INTO [tenure_outbox_pending] (id, lane, place_a, place_b, due_us)
+VALUES (SCOPE_IDENTITY(), @B1, @P2, @P3, DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now))
 
 -- pending_add_one
 INSERT INTO [tenure_outbox_pending] (id, lane, place_a, place_b, due_us)

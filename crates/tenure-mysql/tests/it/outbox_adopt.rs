@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use sqlx::mysql::MySqlConnection;
 use sqlx::{AssertSqlSafe, Connection as _};
-use tenure_core::contract::{OutboxAdmin as _, OutboxStore as _};
+use tenure_core::contract::{EventStore as _, OutboxAdmin as _, OutboxStore as _};
+use tenure_core::event::{Append, AppendAnswer, Expected, NewEvent, StreamName};
 use tenure_core::outbox::{
     Discover, Filter, Kind, LaneLook, Look, NewMessage, Next, Page, Part, Retention, Selection, State,
 };
@@ -268,6 +269,43 @@ fn a_message_that_cannot_be_put_into_the_queue_is_not_enqueued() {
         assert_eq!(sandbox.count("outbox").await, 0);
         sandbox.batch(&format!("RENAME TABLE {aside} TO {pending}")).await;
         assert!(store.sql().enqueue(&[message], &Default::default()).await.unwrap()[0].fresh);
+    });
+}
+
+/// Numbers are given out anew once the messages' table was truncated by hand; their rows of the queue stay behind.
+#[test]
+fn what_is_left_in_the_queue_under_a_number_that_is_given_out_anew_is_written_over() {
+    on_both(|sandbox| async move {
+        let (store, mut user) = (sandbox.store().await, sandbox.user().await);
+        let pending = sandbox.table("outbox_pending");
+        let left: Vec<_> = (1..=40).map(|id| format!("({id}, 'old', 5, 0, 7, 3)")).collect();
+        sandbox
+            .batch(&format!(
+                "INSERT INTO {pending} (id, lane, place_a, place_b, due_us, attempts) VALUES {}",
+                left.join(", ")
+            ))
+            .await;
+        let message = |version| NewMessage::json("t", "k", "{}").from_version("new", version, 0);
+        let mut open = user.begin().await.unwrap();
+        for version in [1, 2] {
+            assert!(store.outbox().enqueue(&mut open, &message(version)).await.unwrap().fresh);
+        }
+        store.outbox().enqueue_all(&mut open, &[message(3), message(4)]).await.unwrap();
+        let dispatching = |stream: &str, version| {
+            let stream = StreamName::of("c", stream).unwrap();
+            let event = NewEvent::json(uuid::Uuid::new_v4(), "Went", "{}");
+            let append = Append::new(stream, Expected::NONE, vec![event]);
+            Append { dispatches: vec![message(version)], ..append }
+        };
+        let appended = store.events().with_outbox().append_in(&mut open, &dispatching("a", 5)).await.unwrap();
+        assert!(matches!(appended, AppendAnswer::Appended(_)), "{appended:?}");
+        open.commit().await.unwrap();
+        assert!(store.sql().enqueue(&[message(6)], &Default::default()).await.unwrap()[0].fresh);
+        let appended = store.sql().append(&dispatching("b", 7), &Default::default()).await.unwrap();
+        assert!(matches!(appended, AppendAnswer::Appended(_)), "{appended:?}");
+        assert_eq!(versions(&look(store.sql()).await, "new"), (1..=7).collect::<Vec<_>>());
+        let over = format!("SELECT 1 FROM {pending} WHERE lane = 'new' AND attempts = 0 AND due_us > 7");
+        assert_eq!(sandbox.query(&over).await.len(), 7);
     });
 }
 

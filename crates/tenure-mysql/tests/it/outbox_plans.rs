@@ -101,6 +101,21 @@ fn the_hot_statements_read_what_they_answer_and_little_else() {
             ),
             ("sources behind", vec![filled(&texts.outbox_sources, &["X'71'", "X''", "20", "1000"])], 60),
             ("a walk of two steps", walk, 8),
+            (
+                "names on a stretch that is full of one source",
+                vec![filled(&texts.outbox_names, &["X'61'", "X'6130'", "20"])],
+                70,
+            ),
+            (
+                "the heads of two sources",
+                vec![filled(
+                    &texts.outbox_heads,
+                    &[&[parked, "X'7A31'"]
+                        .map(|name| filled(&texts.outbox_head, &[name]))
+                        .join(" UNION ALL ")],
+                )],
+                16,
+            ),
             ("without a source", vec![filled(&texts.outbox_unordered, &[&first, &first, "20"])], 60),
             (
                 "without a source, narrow",
@@ -145,7 +160,7 @@ fn the_hot_statements_read_what_they_answer_and_little_else() {
     });
 }
 
-/// A source that is emptied between two steps of a walk has no head, and does not end it.
+/// A source that is emptied under a walk was found all the same, and does not end it.
 #[test]
 fn a_walk_tells_where_it_stands_and_not_only_what_it_found() {
     on_both(|sandbox| async move {
@@ -167,7 +182,68 @@ fn a_walk_tells_where_it_stands_and_not_only_what_it_found() {
             seen.push((heads, at.get::<Option<Vec<u8>>, _>(0)));
             ask(&texts.outbox_walk_find).execute(&mut user).await.unwrap();
         }
-        assert_eq!(seen, [(0, Some(b"a".to_vec())), (1, Some(b"b".to_vec())), (0, None)]);
+        assert_eq!(seen, [(1, Some(b"a".to_vec())), (1, Some(b"b".to_vec())), (0, None)]);
+    });
+}
+
+/// A search that goes on behind its first page finds all there is, whichever way it goes: sources with some rows each, with very many,
+/// one that stands still, one that is not due, those of another part.
+#[test]
+fn a_search_over_sources_of_all_sizes_finds_each_once() {
+    on_both(|sandbox| async move {
+        let (outbox, pending) = (sandbox.table("outbox"), sandbox.table("outbox_pending"));
+        // Some of 23 rows each; between them, now and then, one of 700, and five in a row.
+        let sizes = (0..150).map(|n| if n % 40 == 7 || (100..105).contains(&n) { 700 } else { 23 });
+        let rows: Vec<_> = sizes
+            .enumerate()
+            .flat_map(|(n, size)| vec![format!("('s{n:03}', 't', 'k', 'x')"); size])
+            .collect();
+        for rows in rows.chunks(1_000) {
+            let rows = rows.join(", ");
+            sandbox
+                .batch(&format!("INSERT INTO {outbox} (source, topic, type, payload) VALUES {rows}"))
+                .await;
+        }
+        sandbox
+            .batch(&format!(
+                "{queue}; UPDATE {pending} SET due_us = 9000000000000000 WHERE lane = 's050'; \
+                 UPDATE {pending} SET queued = 2 WHERE lane = 's060' ORDER BY id LIMIT 1",
+                queue = queue(&sandbox)
+            ))
+            .await;
+        let store = sandbox.sql().await;
+        let search = |part: Option<Part>| {
+            let store = &store;
+            async move {
+                let (mut found, mut resting, mut after) = (Vec::new(), Vec::new(), None);
+                loop {
+                    let except = vec!["s003".to_owned(), "s047".to_owned()];
+                    let discover = Discover { after, sources: 60, rows_each: 2, except };
+                    let look = Look { discover: Some(discover), part, ..Look::default() };
+                    let page = store.look(&look).await.unwrap();
+                    found.extend(page.rows.iter().filter_map(|row| row.source.clone()));
+                    resting.extend(page.resting.into_iter().map(|(source, _)| source));
+                    after = page.more_after;
+                    if after.is_none() {
+                        return (found, resting);
+                    }
+                }
+            }
+        };
+        let twice = |source: String| [source.clone(), source];
+        let due = (0..150).filter(|n| ![3, 47, 50, 60].contains(n)).map(|n| format!("s{n:03}"));
+        let due: Vec<_> = due.flat_map(twice).collect();
+        let (found, resting) = search(None).await;
+        assert_eq!((&found, resting), (&due, vec!["s050".to_owned(), "s060".to_owned()]));
+        let (mut of_parts, mut rested) = (Vec::new(), Vec::new());
+        for index in 0..4 {
+            let (found, resting) = search(Some(Part::new(index, 4).unwrap())).await;
+            of_parts.extend(found);
+            rested.extend(resting);
+        }
+        of_parts.sort();
+        rested.sort();
+        assert_eq!((of_parts, rested), (due, vec!["s050".to_owned(), "s060".to_owned()]));
     });
 }
 

@@ -26,6 +26,7 @@ use super::content;
 use super::place::{Place, Unit};
 use crate::driver::{Answer, Call};
 use crate::fault::{Fault, FaultKind};
+use crate::outbox::Queues;
 use crate::reader::{Before, Columns as _};
 use crate::row::Row;
 use crate::store::Shared;
@@ -37,6 +38,12 @@ enum Attempt {
     Done(Appended),
     /// Something speaks against it. Nothing was written.
     Refused,
+}
+
+/// What is to be dispatched still, and how it comes into the queue.
+struct Dispatches<'a> {
+    left: Vec<&'a NewMessage>,
+    queues: Queues,
 }
 
 /// What there is when nothing was written.
@@ -54,7 +61,7 @@ impl Shared {
         append: &Append,
     ) -> Result<AppendAnswer, AppendError> {
         self.one_counter()?;
-        let mut dispatches = distinct(&append.dispatches)?;
+        let mut dispatches = Dispatches { left: distinct(&append.dispatches)?, queues: Queues::Plainly };
         for _ in 0..TRIES {
             if let Attempt::Done(appended) = self.append_once(place, append, &dispatches).await? {
                 return Ok(AppendAnswer::Appended(appended));
@@ -70,10 +77,14 @@ impl Shared {
             }
             // What else can be there are dispatches; only now do they count, for those of one who comes second in the stream
             // may well have the ids of the first one's.
-            let known = self.known(place, &dispatches).await?;
-            leave_out(&mut dispatches, &known)?;
-            if known.is_empty() && matches!(place, Place::Own) {
-                self.slots_are_there().await?;
+            let known = self.known(place, &dispatches.left).await?;
+            leave_out(&mut dispatches.left, &known)?;
+            if known.is_empty() {
+                // It may be the queue that has something.
+                dispatches.queues = Queues::Over;
+                if matches!(place, Place::Own) {
+                    self.slots_are_there().await?;
+                }
             }
         }
         Err(self.restless().into())
@@ -84,11 +95,11 @@ impl Shared {
         &self,
         place: &mut Place<'_>,
         append: &Append,
-        dispatches: &[&NewMessage],
+        dispatches: &Dispatches<'_>,
     ) -> Result<Attempt, StoreError> {
         let mut tried = 1;
         loop {
-            let now = self.now_for(place, dispatches).await?;
+            let now = self.now_for(place, &dispatches.left).await?;
             let own = matches!(place, Place::Own);
             let mut unit = place.open(self).await?;
             let written = self.write(&mut unit, append, dispatches, now).await;
@@ -125,7 +136,7 @@ impl Shared {
         &self,
         unit: &mut Unit<'_>,
         append: &Append,
-        dispatches: &[&NewMessage],
+        dispatches: &Dispatches<'_>,
         now: Option<StoreTime>,
     ) -> Result<Option<Written>, Fault> {
         let mut calls = unit.beginning(self);
@@ -199,15 +210,15 @@ impl Shared {
         &self,
         append: &Append,
         base: Version,
-        dispatches: &[&NewMessage],
+        dispatches: &Dispatches<'_>,
         now: Option<StoreTime>,
     ) -> Vec<Call<'_>> {
         let texts = &self.statements;
         let mut calls = Vec::new();
         let rows = content::events(append, base).into_iter();
         calls.extend(rows.map(|rows| Call::new(&texts.events_add, vec![rows])));
-        for rows in content::dispatches(dispatches, now) {
-            calls.extend(self.insertion(rows, true));
+        for rows in content::dispatches(&dispatches.left, now) {
+            calls.extend(self.insertion(rows, dispatches.queues));
         }
         calls.extend(append.mark.as_ref().map(|mark| Call::new(&texts.mark_add, content::mark(mark))));
         if append.events.len() > 1 || (!append.events.is_empty() && !self.driver.tells_given()) {

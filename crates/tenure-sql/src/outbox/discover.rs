@@ -1,10 +1,14 @@
 //! Finding sources: each costs a step in the index, whatever stands behind it.
 //!
 //! First a page of the index is read: where sources have few rows each, it holds all that are asked for, and the numbers of
-//! their rows, which are then read by them. Where it does not reach so far, because some have very many rows, the search goes on from source to source, a few steps in a round trip,
-//! and ever more of them.
+//! their rows, which are then read by them. Where it does not reach so far, the search goes on in turns of two kinds:
+//!
+//! - the *names* that stand on a stretch of the index, and nothing else of it: where sources have some rows each, a source costs a
+//!   tenth of a step, and of those of other parts no more has to be known;
+//! - where a stretch holds hardly more than one source, because they have very many rows, a *walk* from source to source, a few
+//!   steps in a round trip, and ever more of them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use tenure_core::outbox::{Discover, Page, Part};
 use tenure_core::time::StoreTime;
@@ -22,21 +26,33 @@ use crate::value::Value;
 const PAGE_MAX: u32 = 1024;
 /// How many steps the first round trip of a walk takes, and the most that one takes.
 const STEPS: (u32, u32) = (8, 256);
+/// How many rows the first stretch has of which the names are read, and the most that one has.
+const STRETCH: (u32, u32) = (256, 2048);
+/// With more rows than this for a source, a walk is cheaper than to read the names of a stretch.
+const DENSE: u32 = 64;
+/// How many heads are asked for at once.
+const HEADS: usize = 128;
 /// The most names that a statement leaves out by seeking between them: beyond, databases read through what they leave out.
 const EXCEPT_MAX: usize = 900;
 
 /// The statement that reads a page.
 pub(super) fn page<'s>(shared: &'s Shared, discover: &Discover, part: Option<Part>) -> Call<'s> {
     let after = discover.after.as_deref().unwrap_or_default().as_bytes();
+    let left_out = left_out(discover, after);
+    let params = vec![after.into(), left_out, rows(discover, part).into(), FRESH_MAX.into()];
+    Call::new(&shared.statements.outbox_sources, params)
+}
+
+/// Which sources a statement leaves out that reads on from this one: the nearest.
+fn left_out(discover: &Discover, after: &[u8]) -> Value {
     let mut known: Vec<&[u8]> = discover.except.iter().map(String::as_bytes).collect();
     known.retain(|source| *source > after);
     known.sort_unstable();
-    // The nearest ones: a page that comes to others is cut there.
+    // What comes to others is cut there.
     known.truncate(EXCEPT_MAX);
     // No source is empty, and to leave out nothing at all must not leave out everything.
     known.push(b"");
-    let params = vec![after.into(), Value::list(known), rows(discover, part).into(), FRESH_MAX.into()];
-    Call::new(&shared.statements.outbox_sources, params)
+    Value::list(known)
 }
 
 fn rows(discover: &Discover, part: Option<Part>) -> u32 {
@@ -58,12 +74,21 @@ fn rest(page: &mut Page, source: Vec<u8>, due_at: Option<StoreTime>) {
 /// A source that was found.
 struct Head {
     source: Vec<u8>,
+    /// Whether more than its name is known.
+    seen: bool,
     /// When its head is due; `None` where the source stands still.
     due_at: Option<StoreTime>,
     /// The numbers of its first rows, as far as they were seen.
     ids: Vec<i64>,
     /// Whether these are all, or as many as are asked for.
     whole: bool,
+}
+
+impl Head {
+    /// One of which nothing but the name is known yet.
+    fn of(source: Vec<u8>) -> Self {
+        Self { source, seen: false, due_at: None, ids: Vec::new(), whole: false }
+    }
 }
 
 /// A search under way.
@@ -160,13 +185,26 @@ impl Shared {
         let mut full = first.len() >= rows(discover, part) as usize;
         let mut going = search.visit_all(first);
         search.see_whole(full);
-        let mut stride = STEPS.0;
+        let (mut stride, mut stretch) = (STEPS.0, STRETCH.0);
+        let mut dense = false;
         while going && full {
-            let walked = self.driver.walk(session, &self.statements, &search.at, stride).await?;
-            going = search.visit_all(self.heads(walked.heads)?.0);
-            full = search.go_on_from(walked.at);
-            stride = stride.saturating_mul(2).min(STEPS.1);
+            if dense {
+                let walked = self.driver.walk(session, &self.statements, &search.at, stride).await?;
+                going = search.visit_all(self.heads(walked.heads)?.0);
+                full = search.go_on_from(walked.at);
+                stride = stride.saturating_mul(2).min(STEPS.1);
+                // Behind these it may be otherwise.
+                dense = false;
+            } else {
+                let names = self.names(session, discover, &search.at, stretch).await?;
+                let rows: u32 = names.iter().map(|(_, rows)| rows).sum();
+                full = rows >= stretch;
+                dense = rows / DENSE >= u32::try_from(names.len()).unwrap_or(u32::MAX);
+                stretch = if dense { STRETCH.0 } else { stretch.saturating_mul(2).min(STRETCH.1) };
+                going = search.visit_all(names.into_iter().map(|(source, _)| Head::of(source)).collect());
+            }
         }
+        self.see_heads(session, &mut search.found).await?;
         if search.more {
             page.more_after = search.visited.map(|source| String::from_utf8_lossy(&source).into_owned());
         }
@@ -198,6 +236,53 @@ impl Shared {
         Ok(())
     }
 
+    /// The names on a stretch of the index, and how many rows of it each has.
+    async fn names(
+        &self,
+        session: &mut dyn Session,
+        discover: &Discover,
+        after: &[u8],
+        stretch: u32,
+    ) -> Result<Vec<(Vec<u8>, u32)>, Stop> {
+        let params = vec![after.into(), left_out(discover, after), stretch.into()];
+        let answer = session.run(&Call::new(&self.statements.outbox_names, params)).await?;
+        let mut names = Vec::with_capacity(answer.rows.len());
+        for row in answer.rows {
+            let mut cells = Cells::of(row, self.reader());
+            let source = cells.bytes()?.unwrap_or_default();
+            names.push((source, u32::try_from(cells.whole()?).unwrap_or(u32::MAX)));
+        }
+        // The server need not give them in any order.
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// Asks for the heads of sources of which only the names are known. Those that have none any more are left out.
+    async fn see_heads(&self, session: &mut dyn Session, found: &mut Vec<Head>) -> Result<(), Stop> {
+        let names: Vec<Value> =
+            found.iter().filter(|head| !head.seen).map(|head| head.source.as_slice().into()).collect();
+        let mut calls = Vec::new();
+        for some in names.chunks(HEADS) {
+            let each = some.iter().map(|name| vec![name.clone()]).collect();
+            let branches = Value::Branches { one: self.statements.outbox_head.clone(), each };
+            calls.push(Call::new(&self.statements.outbox_heads, vec![branches]));
+        }
+        if calls.is_empty() {
+            return Ok(());
+        }
+        let answers = session.run_all(&calls).await?;
+        let rows = answers.into_iter().flat_map(|answer| answer.rows).collect();
+        let mut heads: HashMap<_, _> =
+            self.heads(rows)?.0.into_iter().map(|head| (head.source.clone(), head)).collect();
+        found.retain_mut(|head| {
+            if let Some(seen) = heads.remove(&head.source) {
+                *head = seen;
+            }
+            head.seen
+        });
+        Ok(())
+    }
+
     /// The heads among these rows, and the sources of what is not in the queue yet.
     fn heads(&self, rows: Vec<Row>) -> Result<(Vec<Head>, Vec<Vec<u8>>), Stop> {
         let (mut heads, mut fresh) = (Vec::with_capacity(rows.len()), Vec::new());
@@ -211,7 +296,7 @@ impl Shared {
                 continue;
             }
             let due_at = (stand != Stand::Halts).then_some(due_at);
-            heads.push(Head { source, due_at, ids: vec![cells.whole()?], whole: false });
+            heads.push(Head { source, seen: true, due_at, ids: vec![cells.whole()?], whole: false });
         }
         Ok((heads, fresh))
     }
@@ -240,7 +325,7 @@ mod tests {
     }
 
     fn head(source: &str) -> Head {
-        Head { source: source.into(), due_at: None, ids: vec![1], whole: false }
+        Head { source: source.into(), seen: true, due_at: None, ids: vec![1], whole: false }
     }
 
     fn rows(cells: impl IntoIterator<Item = Cell>) -> Vec<Row> {

@@ -127,6 +127,25 @@ impl Frame {
     }
 }
 
+/// How messages come into the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Queues {
+    /// A relay puts them there.
+    Not,
+    /// By the quickest way for one message alone, which fails where the queue has a row with its number: what is left of one
+    /// that was removed by another hand.
+    Plainly,
+    /// What is left there is written over.
+    Over,
+}
+
+impl Queues {
+    /// More than one message are put there by a statement that writes over what it finds.
+    fn plainly(one: bool) -> Self {
+        if one { Self::Plainly } else { Self::Over }
+    }
+}
+
 /// Messages with their ids, each once.
 pub(super) struct Batch<'a> {
     /// The ids, in the order of the call.
@@ -153,6 +172,11 @@ impl<'a> Batch<'a> {
         }
         let chunks = divided(once, INSERT_BYTES, |(id, message)| size(&values(*id, message, None)));
         Ok(Self { ids, chunks })
+    }
+
+    /// Whether it is one message alone: all that an error leaves of it can be undone at once.
+    fn is_one(&self) -> bool {
+        matches!(&self.chunks[..], [chunk] if chunk.len() == 1)
     }
 
     fn answers(&self, known: &HashSet<MessageId>) -> Vec<Enqueued> {
@@ -198,6 +222,7 @@ impl Shared {
         let mut left: Vec<_> = batch.chunks[at].clone();
         let mut opening = if first { frame.opening(self) } else { Vec::new() };
         let end = frame.end(self).filter(|_| last);
+        let mut queues = if frame == Frame::Alone { Queues::Not } else { Queues::plainly(batch.is_one()) };
         for _ in 0..TRIES {
             let rows: Vec<_> = left.iter().map(|(id, message)| values(*id, message, now)).collect();
             let mut calls = std::mem::take(&mut opening);
@@ -205,7 +230,7 @@ impl Shared {
             if joins && rows.iter().map(|row| size(row)).sum::<usize>() > APART_BYTES {
                 session.run_all(&std::mem::take(&mut calls)).await?;
             }
-            calls.extend(self.insertion(rows, frame != Frame::Alone));
+            calls.extend(self.insertion(rows, queues));
             calls.extend(end.clone());
             // What is so small is sent in any case, whatever comes of it.
             *opened = true;
@@ -220,7 +245,16 @@ impl Shared {
                 session.run(&Call::new(&self.statements.rollback, [])).await?;
                 opening = frame.opening(self);
             }
+            if queues == Queues::Plainly && matches!(frame, Frame::Joined { .. }) {
+                // It may be the queue that has something: then the message's own row is there by now, and it must not be
+                // taken for one that was there before.
+                session.run(&Call::new(&self.statements.outbox_undo, [])).await?;
+            }
+            let before = left.len();
             self.leave_out(session, &mut left, known).await?;
+            if queues == Queues::Plainly && left.len() == before {
+                queues = Queues::Over;
+            }
             if left.is_empty() {
                 if begun_anew && !last {
                     // What follows needs the transaction.
@@ -235,22 +269,43 @@ impl Shared {
         Err(StoreError::Busy { store: self.label().to_owned(), message }.into())
     }
 
-    /// The statements that insert rows of [`values`] and put them into the queue, if they are `queued` here; else a relay
-    /// does that. The first tells of an id that is there already.
-    pub(crate) fn insertion(&self, mut rows: Vec<Vec<Value>>, queued: bool) -> Vec<Call<'_>> {
-        let statements = &self.statements;
+    /// The statements that insert rows of [`values`] and put them into the queue. The first tells of an id that is there
+    /// already.
+    pub(crate) fn insertion(&self, mut rows: Vec<Vec<Value>>, queues: Queues) -> Vec<Call<'_>> {
         let ids = Value::list(rows.iter().filter_map(|row| row.first()).cloned());
-        let one = if let [row] = &rows[..] { place(row) } else { None };
+        let alone =
+            if let (Queues::Plainly, [row]) = (queues, &rows[..]) { self.addition(row) } else { None };
+        let added = match queues {
+            Queues::Not => None,
+            _ => alone.or_else(|| Some(Call::new(&self.statements.pending_add, vec![ids]))),
+        };
         for row in &mut rows {
-            row.push(if queued { Value::Null } else { Value::Int(1) });
+            row.push(if queues == Queues::Not { Value::Int(1) } else { Value::Null });
         }
-        let mut calls = vec![Call::new(&statements.outbox_insert, vec![Value::Rows(rows)])];
-        match one {
-            _ if !queued => {}
-            Some(place) => calls.push(Call::new(&statements.pending_add_one, place)),
-            None => calls.push(Call::new(&statements.pending_add, vec![ids])),
-        }
-        calls
+        let inserted = Call::new(&self.statements.outbox_insert, vec![Value::Rows(rows)]);
+        std::iter::once(inserted).chain(added).collect()
+    }
+
+    /// The statement that puts the row of [`values`] into the queue that the one before it has inserted: in the place that
+    /// `pending_add` gives to such a row as well.
+    fn addition(&self, row: &[Value]) -> Option<Call<'_>> {
+        let statements = &self.statements;
+        let [_, source, sequence, index, .., deliver_at] = row else { return None };
+        Some(match (source, deliver_at) {
+            (Value::Text(source), Value::Null) => {
+                let place = vec![source.as_bytes().into(), sequence.clone(), index.clone()];
+                Call::new(&statements.pending_add_now, place)
+            }
+            (Value::Text(source), _) => {
+                let place =
+                    vec![source.as_bytes().into(), sequence.clone(), index.clone(), deliver_at.clone()];
+                Call::new(&statements.pending_add_one, place)
+            }
+            _ => {
+                let place = vec![[0u8; 0][..].into(), Value::Null, Value::Int(0), deliver_at.clone()];
+                Call::new(&statements.pending_add_one, place)
+            }
+        })
     }
 
     /// Leaves out the messages that are there already, if they say the same.
@@ -315,14 +370,4 @@ fn values(id: MessageId, message: &NewMessage, now: Option<StoreTime>) -> Vec<Va
         message.headers_json().into(),
         deliver_at.into(),
     ]
-}
-
-/// The parameters of `pending_add_one`, by a row of [`values`]: the place that the statements give to such a row as well.
-fn place(row: &[Value]) -> Option<Vec<Value>> {
-    let [_, source, sequence, index, .., deliver_at] = row else { return None };
-    let (lane, sequence, index) = match source {
-        Value::Text(source) => (source.as_bytes(), sequence.clone(), index.clone()),
-        _ => (&[][..], Value::Null, Value::Int(0)),
-    };
-    Some(vec![lane.into(), sequence, index, deliver_at.clone()])
 }

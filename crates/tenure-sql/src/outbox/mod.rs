@@ -31,4 +31,5 @@ mod unit;
 mod unordered;
 
 pub use enqueue::Outbox;
+pub(crate) use enqueue::Queues;
 pub use inbox::Inbox;

@@ -21,7 +21,7 @@ const TAKES: Duration = Duration::from_millis(5);
 /// How many deliveries each relay has under way, alone or with parts.
 const CONCURRENCY: usize = 8;
 /// How many messages each is measured with, and of how many sources they are.
-const MESSAGES: u64 = 12_000;
+const MESSAGES: u64 = 24_000;
 const SOURCES: u32 = 512;
 /// What takes longer than this has failed.
 const PATIENCE: Duration = Duration::from_secs(120);
