@@ -5,3 +5,6 @@ VALUES (
     LAST_INSERT_ID(), $1, $2, $3,
     TIMESTAMPDIFF(MICROSECOND, TIMESTAMP '1970-01-01 00:00:00', UTC_TIMESTAMP(6))
 )
+ON DUPLICATE KEY UPDATE
+    lane = VALUES(lane), place_a = VALUES(place_a), place_b = VALUES(place_b), queued = 1, due_us = VALUES(due_us),
+    attempts = 0, forgiven = 0

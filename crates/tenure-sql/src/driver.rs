@@ -58,6 +58,11 @@ pub trait Session: Send {
         Ok(answers)
     }
 
+    /// Whether a statement knows which number the one before it in [`run_all`](Self::run_all) was given.
+    fn knows_given(&self) -> bool {
+        true
+    }
+
     /// Whether the driver knows that a transaction is open on it. One that was begun past the driver it does not know of.
     fn in_transaction(&self) -> bool {
         false

@@ -1,4 +1,4 @@
 -- The heads of several sources, by one branch for each (outbox_head).
 -- 1 the branches
-SELECT h.lane, h.queued, h.due_us, h.id
-FROM (@P1) AS h
+SELECT f.lane, f.queued, f.due_us, f.id
+FROM (@P1) AS f

@@ -33,4 +33,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session for Joined<'_, S> {
         self.changed = answer.changed;
         Ok(answer)
     }
+
+    /// Each text has a scope of its own, and the server tells a number only in the scope in which it was given.
+    fn knows_given(&self) -> bool {
+        false
+    }
 }

@@ -1152,14 +1152,14 @@ WHERE p.lane = @B1
 ORDER BY p.lane, p.place_a, p.place_b, p.id
 
 -- outbox_heads
-SELECT h.lane, h.queued, h.due_us, h.id
+SELECT f.lane, f.queued, f.due_us, f.id
 FROM (SELECT one.* FROM OPENJSON(@P1) WITH (b0 varbinary(8000) '$.v[0]') AS branch
 CROSS APPLY (
 SELECT TOP (1) p.lane, p.queued, p.due_us, p.id
 FROM [tenure_outbox_pending] AS p WITH (INDEX (queue))
 WHERE p.lane = branch.b0
 ORDER BY p.lane, p.place_a, p.place_b, p.id
-) AS one) AS h;
+) AS one) AS f;
 DECLARE @changed1 bigint = ROWCOUNT_BIG();
 SELECT 1 AS tenure_statement, @changed1 AS tenure_changed;
 
@@ -1361,10 +1361,9 @@ ORDER BY o.id
 -- outbox_names
 SELECT s.lane, COUNT_BIG(*) AS stretch_rows
 FROM (
-    SELECT TOP (@P3) p.lane
+    SELECT TOP (@P2) p.lane
     FROM [tenure_outbox_pending] AS p WITH (INDEX (queue))
     WHERE p.lane > @B1
-      AND NOT EXISTS (SELECT 1 FROM OPENJSON(@B2) WITH (lane varbinary(500) '$') AS left_out WHERE left_out.lane = p.lane)
     ORDER BY p.lane, p.place_a, p.place_b, p.id
 ) AS s
 GROUP BY s.lane

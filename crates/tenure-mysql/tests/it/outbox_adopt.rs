@@ -309,6 +309,34 @@ fn what_is_left_in_the_queue_under_a_number_that_is_given_out_anew_is_written_ov
     });
 }
 
+/// At REPEATABLE READ, what is looked for and not found is held, and so is what an insert has met in vain.
+#[test]
+fn who_meets_what_is_left_in_the_queue_holds_up_no_neighbour() {
+    on_both(|sandbox| async move {
+        let (store, pending) = (sandbox.store().await, sandbox.table("outbox_pending"));
+        let left: Vec<_> = (1..=40).map(|id| format!("({id}, 'old', 0, 0, 0)")).collect();
+        let left = left.join(", ");
+        sandbox
+            .batch(&format!("INSERT INTO {pending} (id, lane, place_a, place_b, due_us) VALUES {left}"))
+            .await;
+        let (mut one, mut other) = (sandbox.user().await, sandbox.user().await);
+        let (mut one, mut other) = (one.begin().await.unwrap(), other.begin().await.unwrap());
+        for version in 0..8 {
+            for (user, source) in [(&mut one, "a"), (&mut other, "b")] {
+                let message = NewMessage::json("t", "k", "{}").from_version(source, version, 0);
+                let outbox = store.outbox();
+                let enqueued =
+                    tokio::time::timeout(Duration::from_secs(5), outbox.enqueue(user, &message)).await;
+                assert!(enqueued.expect("it waits for nobody").unwrap().fresh);
+            }
+        }
+        one.commit().await.unwrap();
+        other.commit().await.unwrap();
+        let page = look(store.sql()).await;
+        assert_eq!((versions(&page, "a").len(), versions(&page, "b").len()), (8, 8));
+    });
+}
+
 /// For people it is pending, and retention leaves it alone, however old it is.
 #[test]
 fn what_is_not_in_the_queue_yet_is_pending_all_the_same() {

@@ -103,7 +103,7 @@ fn the_hot_statements_read_what_they_answer_and_little_else() {
             ("a walk of two steps", walk, 8),
             (
                 "names on a stretch that is full of one source",
-                vec![filled(&texts.outbox_names, &["X'61'", "X'6130'", "20"])],
+                vec![filled(&texts.outbox_names, &["X'7041'", "20"])],
                 70,
             ),
             (

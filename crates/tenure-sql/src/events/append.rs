@@ -61,7 +61,11 @@ impl Shared {
         append: &Append,
     ) -> Result<AppendAnswer, AppendError> {
         self.one_counter()?;
-        let mut dispatches = Dispatches { left: distinct(&append.dispatches)?, queues: Queues::Plainly };
+        let queues = match place {
+            Place::Own => Queues::ByValues,
+            Place::Joined(session) => Queues::of(&**session),
+        };
+        let mut dispatches = Dispatches { left: distinct(&append.dispatches)?, queues };
         for _ in 0..TRIES {
             if let Attempt::Done(appended) = self.append_once(place, append, &dispatches).await? {
                 return Ok(AppendAnswer::Appended(appended));
@@ -79,12 +83,8 @@ impl Shared {
             // may well have the ids of the first one's.
             let known = self.known(place, &dispatches.left).await?;
             leave_out(&mut dispatches.left, &known)?;
-            if known.is_empty() {
-                // It may be the queue that has something.
-                dispatches.queues = Queues::Over;
-                if matches!(place, Place::Own) {
-                    self.slots_are_there().await?;
-                }
+            if known.is_empty() && matches!(place, Place::Own) {
+                self.slots_are_there().await?;
             }
         }
         Err(self.restless().into())

@@ -38,21 +38,15 @@ const EXCEPT_MAX: usize = 900;
 /// The statement that reads a page.
 pub(super) fn page<'s>(shared: &'s Shared, discover: &Discover, part: Option<Part>) -> Call<'s> {
     let after = discover.after.as_deref().unwrap_or_default().as_bytes();
-    let left_out = left_out(discover, after);
-    let params = vec![after.into(), left_out, rows(discover, part).into(), FRESH_MAX.into()];
-    Call::new(&shared.statements.outbox_sources, params)
-}
-
-/// Which sources a statement leaves out that reads on from this one: the nearest.
-fn left_out(discover: &Discover, after: &[u8]) -> Value {
     let mut known: Vec<&[u8]> = discover.except.iter().map(String::as_bytes).collect();
     known.retain(|source| *source > after);
     known.sort_unstable();
-    // What comes to others is cut there.
+    // The nearest ones: a page that comes to others is cut there.
     known.truncate(EXCEPT_MAX);
     // No source is empty, and to leave out nothing at all must not leave out everything.
     known.push(b"");
-    Value::list(known)
+    let params = vec![after.into(), Value::list(known), rows(discover, part).into(), FRESH_MAX.into()];
+    Call::new(&shared.statements.outbox_sources, params)
 }
 
 fn rows(discover: &Discover, part: Option<Part>) -> u32 {
@@ -196,7 +190,7 @@ impl Shared {
                 // Behind these it may be otherwise.
                 dense = false;
             } else {
-                let names = self.names(session, discover, &search.at, stretch).await?;
+                let names = self.names(session, &search.at, stretch).await?;
                 let rows: u32 = names.iter().map(|(_, rows)| rows).sum();
                 full = rows >= stretch;
                 dense = rows / DENSE >= u32::try_from(names.len()).unwrap_or(u32::MAX);
@@ -236,15 +230,15 @@ impl Shared {
         Ok(())
     }
 
-    /// The names on a stretch of the index, and how many rows of it each has.
+    /// The names on a stretch of the index, and how many rows of it each has. Also those that are to be left out: where they
+    /// have very many rows, a walk passes them by.
     async fn names(
         &self,
         session: &mut dyn Session,
-        discover: &Discover,
         after: &[u8],
         stretch: u32,
     ) -> Result<Vec<(Vec<u8>, u32)>, Stop> {
-        let params = vec![after.into(), left_out(discover, after), stretch.into()];
+        let params = vec![after.into(), stretch.into()];
         let answer = session.run(&Call::new(&self.statements.outbox_names, params)).await?;
         let mut names = Vec::with_capacity(answer.rows.len());
         for row in answer.rows {

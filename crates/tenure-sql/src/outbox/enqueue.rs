@@ -132,17 +132,16 @@ impl Frame {
 pub(crate) enum Queues {
     /// A relay puts them there.
     Not,
-    /// By the quickest way for one message alone, which fails where the queue has a row with its number: what is left of one
-    /// that was removed by another hand.
-    Plainly,
-    /// What is left there is written over.
-    Over,
+    /// One message alone by its values, for a look at its row would cost more than all the rest; several by their rows.
+    ByValues,
+    /// By their rows.
+    ByRows,
 }
 
 impl Queues {
-    /// More than one message are put there by a statement that writes over what it finds.
-    fn plainly(one: bool) -> Self {
-        if one { Self::Plainly } else { Self::Over }
+    /// By values only where a statement knows the number that the message was given.
+    pub(crate) fn of(session: &dyn Session) -> Self {
+        if session.knows_given() { Self::ByValues } else { Self::ByRows }
     }
 }
 
@@ -172,11 +171,6 @@ impl<'a> Batch<'a> {
         }
         let chunks = divided(once, INSERT_BYTES, |(id, message)| size(&values(*id, message, None)));
         Ok(Self { ids, chunks })
-    }
-
-    /// Whether it is one message alone: all that an error leaves of it can be undone at once.
-    fn is_one(&self) -> bool {
-        matches!(&self.chunks[..], [chunk] if chunk.len() == 1)
     }
 
     fn answers(&self, known: &HashSet<MessageId>) -> Vec<Enqueued> {
@@ -222,7 +216,7 @@ impl Shared {
         let mut left: Vec<_> = batch.chunks[at].clone();
         let mut opening = if first { frame.opening(self) } else { Vec::new() };
         let end = frame.end(self).filter(|_| last);
-        let mut queues = if frame == Frame::Alone { Queues::Not } else { Queues::plainly(batch.is_one()) };
+        let queues = if frame == Frame::Alone { Queues::Not } else { Queues::of(session) };
         for _ in 0..TRIES {
             let rows: Vec<_> = left.iter().map(|(id, message)| values(*id, message, now)).collect();
             let mut calls = std::mem::take(&mut opening);
@@ -245,16 +239,7 @@ impl Shared {
                 session.run(&Call::new(&self.statements.rollback, [])).await?;
                 opening = frame.opening(self);
             }
-            if queues == Queues::Plainly && matches!(frame, Frame::Joined { .. }) {
-                // It may be the queue that has something: then the message's own row is there by now, and it must not be
-                // taken for one that was there before.
-                session.run(&Call::new(&self.statements.outbox_undo, [])).await?;
-            }
-            let before = left.len();
             self.leave_out(session, &mut left, known).await?;
-            if queues == Queues::Plainly && left.len() == before {
-                queues = Queues::Over;
-            }
             if left.is_empty() {
                 if begun_anew && !last {
                     // What follows needs the transaction.
@@ -274,7 +259,7 @@ impl Shared {
     pub(crate) fn insertion(&self, mut rows: Vec<Vec<Value>>, queues: Queues) -> Vec<Call<'_>> {
         let ids = Value::list(rows.iter().filter_map(|row| row.first()).cloned());
         let alone =
-            if let (Queues::Plainly, [row]) = (queues, &rows[..]) { self.addition(row) } else { None };
+            if let (Queues::ByValues, [row]) = (queues, &rows[..]) { self.addition(row) } else { None };
         let added = match queues {
             Queues::Not => None,
             _ => alone.or_else(|| Some(Call::new(&self.statements.pending_add, vec![ids]))),
