@@ -41,4 +41,5 @@ mod signals;
 mod stuck;
 mod telemetry_files;
 mod terminal;
+mod triage;
 mod turns;

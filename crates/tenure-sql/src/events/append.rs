@@ -40,12 +40,6 @@ enum Attempt {
     Refused,
 }
 
-/// What is to be dispatched still, and how it comes into the queue.
-struct Dispatches<'a> {
-    left: Vec<&'a NewMessage>,
-    queues: Queues,
-}
-
 /// What there is when nothing was written.
 struct There {
     actual: Version,
@@ -61,11 +55,7 @@ impl Shared {
         append: &Append,
     ) -> Result<AppendAnswer, AppendError> {
         self.one_counter()?;
-        let queues = match place {
-            Place::Own => Queues::ByValues,
-            Place::Joined(session) => Queues::of(&**session),
-        };
-        let mut dispatches = Dispatches { left: distinct(&append.dispatches)?, queues };
+        let mut dispatches = distinct(&append.dispatches)?;
         for _ in 0..TRIES {
             if let Attempt::Done(appended) = self.append_once(place, append, &dispatches).await? {
                 return Ok(AppendAnswer::Appended(appended));
@@ -81,8 +71,8 @@ impl Shared {
             }
             // What else can be there are dispatches; only now do they count, for those of one who comes second in the stream
             // may well have the ids of the first one's.
-            let known = self.known(place, &dispatches.left).await?;
-            leave_out(&mut dispatches.left, &known)?;
+            let known = self.known(place, &dispatches).await?;
+            leave_out(&mut dispatches, &known)?;
             if known.is_empty() && matches!(place, Place::Own) {
                 self.slots_are_there().await?;
             }
@@ -95,11 +85,11 @@ impl Shared {
         &self,
         place: &mut Place<'_>,
         append: &Append,
-        dispatches: &Dispatches<'_>,
+        dispatches: &[&NewMessage],
     ) -> Result<Attempt, StoreError> {
         let mut tried = 1;
         loop {
-            let now = self.now_for(place, &dispatches.left).await?;
+            let now = self.now_for(place, dispatches).await?;
             let own = matches!(place, Place::Own);
             let mut unit = place.open(self).await?;
             let written = self.write(&mut unit, append, dispatches, now).await;
@@ -136,7 +126,7 @@ impl Shared {
         &self,
         unit: &mut Unit<'_>,
         append: &Append,
-        dispatches: &Dispatches<'_>,
+        dispatches: &[&NewMessage],
         now: Option<StoreTime>,
     ) -> Result<Option<Written>, Fault> {
         let mut calls = unit.beginning(self);
@@ -161,7 +151,7 @@ impl Shared {
             // After the stream's row, for which it may have to wait: nobody is held up meanwhile.
             calls.extend(unit.shows(self));
         }
-        calls.extend(self.writing(append, base, dispatches, now));
+        calls.extend(self.writing(append, base, (dispatches, unit.queues()), now));
         let placed = self.places(append, &calls);
         calls.push(unit.end(self));
         let mut answers = unit.run_all(&calls).await?;
@@ -210,15 +200,15 @@ impl Shared {
         &self,
         append: &Append,
         base: Version,
-        dispatches: &Dispatches<'_>,
+        (dispatches, queues): (&[&NewMessage], Queues),
         now: Option<StoreTime>,
     ) -> Vec<Call<'_>> {
         let texts = &self.statements;
         let mut calls = Vec::new();
         let rows = content::events(append, base).into_iter();
         calls.extend(rows.map(|rows| Call::new(&texts.events_add, vec![rows])));
-        for rows in content::dispatches(&dispatches.left, now) {
-            calls.extend(self.insertion(rows, dispatches.queues));
+        for rows in content::dispatches(dispatches, now) {
+            calls.extend(self.insertion(rows, queues));
         }
         calls.extend(append.mark.as_ref().map(|mark| Call::new(&texts.mark_add, content::mark(mark))));
         if append.events.len() > 1 || (!append.events.is_empty() && !self.driver.tells_given()) {

@@ -7,6 +7,7 @@ use tenure_core::StoreError;
 
 use crate::driver::{Answer, Call, Lent, Session, Turn};
 use crate::fault::{Fault, FaultKind};
+use crate::outbox::Queues;
 use crate::row::Row;
 use crate::store::Shared;
 use crate::value::Value;
@@ -68,6 +69,14 @@ impl Unit<'_> {
         match self {
             Self::Own(_) => vec![Call::new(&texts.slot_own, []), Call::new(&texts.must_have_met, [])],
             Self::Joined(_) => vec![Call::new(&texts.slot_floor, []), Call::new(&texts.slot_add, [])],
+        }
+    }
+
+    /// How dispatches come into the queue.
+    pub(super) fn queues(&self) -> Queues {
+        match self {
+            Self::Own(lent) => Queues::of(&**lent),
+            Self::Joined(session) => Queues::of(&**session),
         }
     }
 

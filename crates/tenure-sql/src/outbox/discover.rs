@@ -4,7 +4,7 @@
 //! their rows, which are then read by them. Where it does not reach so far, the search goes on in turns of two kinds:
 //!
 //! - the *names* that stand on a stretch of the index, and nothing else of it: where sources have some rows each, a source costs a
-//!   tenth of a step, and of those of other parts no more has to be known;
+//!   sixth of a step or less, and of those of other parts no more has to be known;
 //! - where a stretch holds hardly more than one source, because they have very many rows, a *walk* from source to source, a few
 //!   steps in a round trip, and ever more of them.
 

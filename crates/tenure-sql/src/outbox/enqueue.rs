@@ -140,7 +140,7 @@ pub(crate) enum Queues {
 
 impl Queues {
     /// By values only where a statement knows the number that the message was given.
-    pub(crate) fn of(session: &dyn Session) -> Self {
+    pub(crate) fn of<S: Session + ?Sized>(session: &S) -> Self {
         if session.knows_given() { Self::ByValues } else { Self::ByRows }
     }
 }
@@ -276,18 +276,15 @@ impl Shared {
     fn addition(&self, row: &[Value]) -> Option<Call<'_>> {
         let statements = &self.statements;
         let [_, source, sequence, index, .., deliver_at] = row else { return None };
+        let (lane, sequence, index) = match source {
+            Value::Text(source) => (source.as_bytes(), sequence.clone(), index.clone()),
+            _ => (&[][..], Value::Null, Value::Int(0)),
+        };
+        let mut place = vec![lane.into(), sequence, index];
         Some(match (source, deliver_at) {
-            (Value::Text(source), Value::Null) => {
-                let place = vec![source.as_bytes().into(), sequence.clone(), index.clone()];
-                Call::new(&statements.pending_add_now, place)
-            }
-            (Value::Text(source), _) => {
-                let place =
-                    vec![source.as_bytes().into(), sequence.clone(), index.clone(), deliver_at.clone()];
-                Call::new(&statements.pending_add_one, place)
-            }
+            (Value::Text(_), Value::Null) => Call::new(&statements.pending_add_now, place),
             _ => {
-                let place = vec![[0u8; 0][..].into(), Value::Null, Value::Int(0), deliver_at.clone()];
+                place.push(deliver_at.clone());
                 Call::new(&statements.pending_add_one, place)
             }
         })
