@@ -455,11 +455,12 @@ fn a_row_that_came_past_the_trigger_is_queued_and_never_deleted(store: &Store) {
     assert_eq!(list(store, &[])[0]["state"], "dispatched");
 }
 
+/// More sources than are held at once (1,024), and of each so much that turns pass before the first ones have run dry.
 fn sources_beyond_what_memory_holds_have_their_turn(store: &Store) {
     store.tenure(&["migrate"]).ok();
     let outbox = store.table("outbox");
     store.execute(&format!(
-        "with recursive n(i) as (select 0 union all select i + 1 from n where i < 27999) \
+        "with recursive n(i) as (select 0 union all select i + 1 from n where i < 55999) \
          insert into {outbox} (topic, type, payload, source) select 't', 'k', i, printf('s%05d', i % 1400) from n"
     ));
     let said = run(store
@@ -467,10 +468,10 @@ fn sources_beyond_what_memory_holds_have_their_turn(store: &Store) {
         .env("TENURE_LOG", "error"));
     assert_eq!(said.code, 0, "{}", said.stderr);
     let lines: Vec<_> = said.stdout.lines().collect();
-    assert_eq!(lines.len(), 28_000);
+    assert_eq!(lines.len(), 56_000);
     let late = (1_300..1_400).filter(|n| {
         let name = format!("\"tenuresource\":\"s{n:05}\"");
-        !lines[..20_000].iter().any(|line| line.contains(&name))
+        !lines[..40_000].iter().any(|line| line.contains(&name))
     });
     assert_eq!(late.count(), 0, "sources that had no turn before the others ran dry");
 }
