@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::harness::{Answer, Receiver, Relay, Store, run, tests_on, wait_until};
 
 tests_on!(sqlite:
+    b2_a_backlog_of_another_program_is_delivered_before_the_outbox_is_empty,
     a_reader_that_goes_away_ends_the_relay_and_kills_nothing,
     who_deletes_messages_leaves_nothing_behind,
     until_empty_leaves_what_waits_for_its_time,
@@ -25,6 +26,7 @@ tests_on!(sqlite:
     bad_input_is_refused_with_2,
 );
 tests_on!(postgres:
+    b2_a_backlog_of_another_program_is_delivered_before_the_outbox_is_empty,
     b2_a_plain_insert_from_the_shell_of_the_database_is_enough,
     a_row_that_came_past_the_trigger_is_queued_and_never_deleted,
     who_deletes_messages_leaves_nothing_behind,
@@ -45,6 +47,7 @@ tests_on!(pgbouncer:
     d3_of_two_relays_one_works_and_the_other_takes_over,
 );
 tests_on!(mariadb:
+    b2_a_backlog_of_another_program_is_delivered_before_the_outbox_is_empty,
     b2_a_plain_insert_from_the_shell_of_the_database_is_enough,
     who_deletes_messages_leaves_nothing_behind,
     until_empty_leaves_what_waits_for_its_time,
@@ -59,6 +62,7 @@ tests_on!(mariadb:
     status_tells_health_by_its_exit_code,
 );
 tests_on!(mysql:
+    b2_a_backlog_of_another_program_is_delivered_before_the_outbox_is_empty,
     b2_a_plain_insert_from_the_shell_of_the_database_is_enough,
     who_deletes_messages_leaves_nothing_behind,
     until_empty_leaves_what_waits_for_its_time,
@@ -154,6 +158,21 @@ fn a_plain_insert_is_enough(store: &Store) {
     let with_id =
         receiver.requests().into_iter().find(|request| request.header("ce-tenuresource") == "s").unwrap();
     assert_eq!(with_id.header("ce-id"), "470831a4-832f-5e77-b6eb-b9d970179689");
+}
+
+/// More than a relay takes into its queue by one look, where another program does not put them there itself.
+fn b2_a_backlog_of_another_program_is_delivered_before_the_outbox_is_empty(store: &Store) {
+    const MANY: usize = 12_000;
+    store.tenure(&["migrate"]).ok();
+    let some = vec!["('s', 't', 'k', '{}')"; MANY / 4].join(", ");
+    for _ in 0..4 {
+        store.execute(&format!(
+            "insert into {} (source, topic, type, payload) values {some}",
+            store.table("outbox")
+        ));
+    }
+    let said = store.tenure(&["relay", "--to", "stdout:", "--until-empty"]);
+    assert_eq!((said.code, said.stdout.lines().count()), (0, MANY), "{}", said.stderr);
 }
 
 /// As the documentation says it: in a transaction, by the database's own client.

@@ -210,6 +210,17 @@ fn with_nothing_to_do_the_pace_alone_says_when_to_look() {
 }
 
 #[test]
+fn a_look_that_could_not_see_everything_is_not_the_end() {
+    let mut drain = Drain::new(RelaySettings::default());
+    assert!(drain.look(true, at(0)).is_some());
+    drain.looked(Page { unseen: true, ..page(vec![]) }, at(0));
+    assert!(!drain.is_idle(), "something may be due");
+    assert!(drain.look(true, at(1)).is_some());
+    drain.looked(page(vec![]), at(1));
+    assert!(drain.is_idle());
+}
+
+#[test]
 fn what_came_due_while_there_was_no_room_is_not_forgotten() {
     let settings = RelaySettings { read_ahead: 1, ..RelaySettings::default() };
     let mut delayed = row(2, Some("b"));

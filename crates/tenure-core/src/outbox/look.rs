@@ -87,6 +87,9 @@ pub struct Page {
     /// Sources that were found and have nothing that is due, and when they will have, if that is known. Where it costs a store
     /// nothing to pass by them it need not tell.
     pub resting: Vec<(String, Option<StoreTime>)>,
+    /// Whether there is something that this look could not see through, so that more may be due than it has found: what other
+    /// programs have inserted and no relay could put into the queue yet.
+    pub unseen: bool,
 }
 
 impl Page {
@@ -99,6 +102,7 @@ impl Page {
             unordered_after: None,
             next_due: None,
             resting: Vec::new(),
+            unseen: false,
         }
     }
 }

@@ -120,6 +120,31 @@ fn more_than_can_be_seen_hold_up_everything_that_has_a_source() {
     });
 }
 
+/// Many come at once where another program has a backlog of its own.
+#[test]
+fn who_cannot_see_all_of_them_says_so_until_it_can() {
+    on_both(|sandbox| async move {
+        let (store, outbox) = (sandbox.sql().await, sandbox.table("outbox"));
+        let many = vec!["('x', 't', 'k', 'x')"; 4_000].join(",");
+        for _ in 0..3 {
+            sandbox
+                .batch(&format!("INSERT INTO {outbox} (source, topic, type, payload) VALUES {many}"))
+                .await;
+        }
+        let page = look(&store).await;
+        assert_eq!((page.rows.len(), page.unseen), (0, true), "more than one look puts into the queue");
+        assert_eq!(page.next_due, Some(page.now), "it goes on at once");
+        let page = look(&store).await;
+        assert!(!page.rows.is_empty() && !page.unseen);
+
+        insert(&mut sandbox.user().await, &sandbox, "y", 1).await;
+        let mut stranger = sandbox.user().await;
+        hold(&mut stranger, &sandbox).await;
+        let page = look(&store).await;
+        assert!(page.unseen && page.next_due > Some(page.now), "what is locked may be so for long");
+    });
+}
+
 /// Neither those that are open, nor what others have inserted, is waited for. What is committed late is seen then.
 #[test]
 fn an_open_transaction_holds_up_nobody() {

@@ -43,8 +43,8 @@ use crate::value::Value;
 const ROUNDS: usize = 20;
 
 impl Shared {
-    /// Puts fresh messages into the queue, as far as they can be had.
-    pub(super) async fn adopt(&self, session: &mut dyn Session) -> Result<(), Stop> {
+    /// Puts fresh messages into the queue, as far as they can be had. Answers whether there may be more that can.
+    pub(super) async fn adopt(&self, session: &mut dyn Session) -> Result<bool, Stop> {
         let statements = &self.statements;
         for _ in 0..ROUNDS {
             let many = i64::try_from(STATEMENT_ROWS).unwrap_or(i64::MAX);
@@ -62,10 +62,10 @@ impl Shared {
             writes.push(Call::new(&statements.commit, []));
             session.run_all(&writes).await?;
             if numbers.len() < STATEMENT_ROWS {
-                break;
+                return Ok(false);
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     fn numbers(&self, answer: Answer) -> Result<Vec<i64>, StoreError> {

@@ -26,7 +26,7 @@ use crate::value::Value;
 /// nothing that has a source.
 pub(super) const FRESH_MAX: u32 = 1_000;
 
-/// When to look again that has left some of them: not at once, for they may be locked for long.
+/// When to look again that has left some of them which cannot be had: not at once, for they may be locked for long.
 const AGAIN: Duration = Duration::from_millis(20);
 
 /// How often a look is repeated that has found nothing but what had to be put in order first.
@@ -65,6 +65,7 @@ impl Shared {
         }
         // With nothing in hand, the first question is whether there is anything at all: mostly that is all.
         let idle = look.lanes.is_empty() && look.unordered.as_ref().is_none_or(|look| look.after.is_none());
+        let mut more = false;
         if idle {
             let answer = session.run(&Call::new(&self.statements.outbox_any, [])).await?;
             let (now, fresh) = self.fresh(&answer)?;
@@ -73,14 +74,14 @@ impl Shared {
                 return Ok(Page::empty(now));
             }
             if fresh {
-                self.adopt(session).await?;
+                more = self.adopt(session).await?;
             }
         }
         let (mut page, mut fresh, mut orphans) = self.look_once(session, look).await?;
         for _ in 0..LOOKS {
             let adopts = fresh && !idle;
             if adopts {
-                self.adopt(session).await?;
+                more = self.adopt(session).await?;
             }
             self.delete_orphans(session, &orphans).await?;
             if !page.rows.is_empty() || !adopts && orphans.is_empty() {
@@ -88,8 +89,9 @@ impl Shared {
             }
             (page, fresh, orphans) = self.look_once(session, look).await?;
         }
-        if fresh || !orphans.is_empty() {
-            let again = page.now.after(AGAIN);
+        page.unseen = fresh || !orphans.is_empty();
+        if page.unseen {
+            let again = if more { page.now } else { page.now.after(AGAIN) };
             note_due(&mut page, again);
         }
         Ok(page)

@@ -259,7 +259,7 @@ impl Drain {
         self.look_is_over();
         let round = self.rotation.is_none() && self.unordered.search.is_none();
         let whole = look.discovers.is_some() && look.unordered.is_some() && round;
-        self.idle = whole && fresh == 0 && self.held.is_empty();
+        self.idle = whole && !page.unseen && fresh == 0 && self.held.is_empty();
         fresh
     }
 
