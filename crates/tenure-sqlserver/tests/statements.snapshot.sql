@@ -559,9 +559,9 @@ UPDATE o SET fresh = NULL FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
 INNER LOOP JOIN [tenure_outbox] AS o WITH (ROWLOCK) ON o.id = asked.id
 
 -- fresh_hold
-SELECT TOP (@P1) id
+SELECT TOP (@P3) id, fresh
 FROM [tenure_outbox] WITH (INDEX (fresh), UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
-WHERE fresh IS NOT NULL
+WHERE fresh > @P1 OR (fresh = @P1 AND id > @P2)
 ORDER BY fresh, id
 
 -- history_add

@@ -66,6 +66,23 @@ pub(crate) fn filled(statement: &str, values: &[&str]) -> String {
     text
 }
 
+/// What those before have left in the index is there until the server has cleared it away.
+#[test]
+fn who_puts_messages_into_the_queue_goes_on_behind_the_last_ones() {
+    on_both(|sandbox| async move {
+        let outbox = sandbox.table("outbox");
+        let many = vec!["('s', 't', 'k', 'x')"; 3_000].join(",");
+        sandbox.batch(&format!("INSERT INTO {outbox} (source, topic, type, payload) VALUES {many}")).await;
+        let texts = Statements::new(&TEXTS, &sandbox.options().naming, ('`', '`'));
+        let mut user = sandbox.user().await;
+        for (after, most) in [(["-129", "0"], 60), (["1", "2500"], 60), (["1", "3000"], 5)] {
+            let hold = filled(&texts.fresh_hold, &[after[0], after[1], "20"]);
+            let read = reads(&mut user, &["BEGIN".into(), hold, "ROLLBACK".into()]).await;
+            assert!(read <= most, "after {after:?}: {read} rows were read");
+        }
+    });
+}
+
 #[test]
 fn the_hot_statements_read_what_they_answer_and_little_else() {
     on_both(|sandbox| async move {

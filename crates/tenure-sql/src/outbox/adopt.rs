@@ -41,17 +41,22 @@ use crate::value::Value;
 
 /// How many transactions one look makes of it; the next one goes on.
 const ROUNDS: usize = 20;
+/// Before every mark that a column can hold.
+const BEFORE_ALL: (i64, i64) = (-129, 0);
 
 impl Shared {
     /// Puts fresh messages into the queue, as far as they can be had. Answers whether there may be more that can.
     pub(super) async fn adopt(&self, session: &mut dyn Session) -> Result<bool, Stop> {
         let statements = &self.statements;
+        let many = i64::try_from(STATEMENT_ROWS).unwrap_or(i64::MAX);
+        let mut after = BEFORE_ALL;
         for _ in 0..ROUNDS {
-            let many = i64::try_from(STATEMENT_ROWS).unwrap_or(i64::MAX);
-            let hold =
-                [Call::new(&statements.begin, []), Call::new(&statements.fresh_hold, vec![many.into()])];
+            let params = vec![after.0.into(), after.1.into(), many.into()];
+            let hold = [Call::new(&statements.begin, []), Call::new(&statements.fresh_hold, params)];
             let held = session.run_all(&hold).await?;
-            let numbers = self.numbers(held.into_iter().next_back().unwrap_or_default())?;
+            let held = self.marked(held.into_iter().next_back().unwrap_or_default())?;
+            after = held.last().copied().unwrap_or(after);
+            let numbers: Vec<i64> = held.into_iter().map(|(_, number)| number).collect();
             let mut writes = Vec::new();
             if !numbers.is_empty() {
                 let all = || vec![Value::list(numbers.iter().copied())];
@@ -68,7 +73,13 @@ impl Shared {
         Ok(true)
     }
 
-    fn numbers(&self, answer: Answer) -> Result<Vec<i64>, StoreError> {
-        answer.rows.into_iter().map(|row| Cells::of(row, self.reader()).whole()).collect()
+    /// The marks and numbers of messages.
+    fn marked(&self, answer: Answer) -> Result<Vec<(i64, i64)>, StoreError> {
+        let read = |row| {
+            let mut cells = Cells::of(row, self.reader());
+            let number = cells.whole()?;
+            Ok((cells.whole()?, number))
+        };
+        answer.rows.into_iter().map(read).collect()
     }
 }
