@@ -162,6 +162,9 @@ async fn through(asked: &mut Asked, route: &Route, head: &Parts, body: Body) -> 
                 "the request has a field that is not known here; nothing was changed",
             ));
         }
+        if route.kind == Kind::Api && !asked.desk.off(Rule::BoundedParams) {
+            asked.body.exact(route.params)?;
+        }
     }
     Ok(())
 }

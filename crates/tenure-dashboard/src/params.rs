@@ -3,9 +3,11 @@
 //! A [`Param`] is a name with its bounds. Handlers read by it, and the API's document is written from it, so the two cannot
 //! differ. What is wrong is told by the name of the parameter; what was sent is not sent back.
 
+use std::fmt;
 use std::time::{Duration, SystemTime};
 
-use serde_json::Value;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use tenure_core::moment;
 use tenure_core::time::StoreTime;
 
@@ -97,16 +99,16 @@ impl Params {
     /// Reads a JSON object of texts, numbers and booleans; the fields of an object `filter` count as its own.
     pub(crate) fn json(text: &[u8]) -> Result<Self, Problem> {
         let wrong = || Problem::Malformed("the body is no JSON object of texts, numbers and booleans");
-        let Ok(Value::Object(fields)) = serde_json::from_slice(text) else { return Err(wrong()) };
+        let Ok(Field::Object(fields)) = serde_json::from_slice(text) else { return Err(wrong()) };
         let mut pairs = Vec::new();
         for (name, value) in fields {
             match (name.as_str(), value) {
-                ("filter", Value::Object(filter)) => {
+                ("filter", Field::Object(filter)) => {
                     for (name, value) in filter {
-                        pairs.push((name, flat(value).ok_or_else(wrong)?));
+                        pairs.push((name, value.flat().ok_or_else(wrong)?));
                     }
                 }
-                (_, value) => pairs.push((name, flat(value).ok_or_else(wrong)?)),
+                (_, value) => pairs.push((name, value.flat().ok_or_else(wrong)?)),
             }
         }
         if pairs.len() > PARAMS_MAX {
@@ -126,6 +128,23 @@ impl Params {
     pub(crate) fn unknown(&self, known: &[Param], others: &[&str]) -> bool {
         let is_known = |name: &str| known.iter().any(|param| param.name == name) || others.contains(&name);
         self.pairs.iter().any(|(name, _)| !is_known(name))
+    }
+
+    /// Refuses what is there and says nothing, and truth values that are spelt otherwise. A program with a variable that is not
+    /// set, or a `dry_run` that is, must not change more than it names. Forms have empty fields, and boxes that are `on`.
+    pub(crate) fn exact(&self, known: &[Param]) -> Result<(), Problem> {
+        for param in known {
+            let values = self.pairs.iter().filter(|(name, _)| name == param.name);
+            for (_, value) in values {
+                if value.is_empty() {
+                    return Err(Problem::invalid(param.name, "is empty: leave it out, or give it a value"));
+                }
+                if matches!(param.bounds, Bounds::Yes) && !matches!(value.as_str(), "true" | "false") {
+                    return Err(Problem::invalid(param.name, "is true or false"));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Whether a name is there.
@@ -217,13 +236,66 @@ fn missing<T>(param: &Param) -> Result<Option<T>, Problem> {
     }
 }
 
-fn flat(value: Value) -> Option<String> {
-    match value {
-        Value::Null => Some(String::new()),
-        Value::Bool(yes) => Some(yes.to_string()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::String(text) => Some(text),
-        Value::Array(_) | Value::Object(_) => None,
+/// A field of a JSON body. Of an object all fields are kept, also one that is there twice, which a map would hide.
+enum Field {
+    Plain(String),
+    Object(Vec<(String, Field)>),
+}
+
+impl Field {
+    fn flat(self) -> Option<String> {
+        match self {
+            Self::Plain(text) => Some(text),
+            Self::Object(_) => None,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Field {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Fields)
+    }
+}
+
+struct Fields;
+
+impl<'de> Visitor<'de> for Fields {
+    type Value = Field;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object, a text, a number or a boolean")
+    }
+
+    fn visit_unit<E>(self) -> Result<Field, E> {
+        Ok(Field::Plain(String::new()))
+    }
+
+    fn visit_bool<E>(self, yes: bool) -> Result<Field, E> {
+        Ok(Field::Plain(yes.to_string()))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Field, E> {
+        Ok(Field::Plain(number.to_string()))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Field, E> {
+        Ok(Field::Plain(number.to_string()))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Field, E> {
+        Ok(Field::Plain(number.to_string()))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Field, E> {
+        Ok(Field::Plain(text.to_owned()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Field, A::Error> {
+        let mut fields = Vec::new();
+        while let Some(field) = map.next_entry()? {
+            fields.push(field);
+        }
+        Ok(Field::Object(fields))
     }
 }
 
@@ -320,9 +392,35 @@ mod tests {
         {
             assert!(Params::json(wrong.as_bytes()).is_err(), "{wrong}");
         }
-        let twice = Params::json(br#"{"filter": {"n": 1}, "n": 2}"#).unwrap();
-        assert!(twice.number(&NUMBER).is_err());
+        for twice in
+            [r#"{"filter": {"n": 1}, "n": 2}"#, r#"{"n": 1, "n": 2}"#, r#"{"filter": {"n": 1, "n": 1}}"#]
+        {
+            assert!(Params::json(twice.as_bytes()).unwrap().number(&NUMBER).is_err(), "{twice}");
+        }
+        assert_eq!(Params::json(br#"{"n": 1.0}"#).unwrap().raw("n").unwrap(), Some("1"));
+        assert!(Params::json(br#"{"n": 1.5, "m": -1}"#).unwrap().number(&NUMBER).is_err());
         assert!(Params::json(format!("{}{}", "[".repeat(60_000), "]".repeat(60_000)).as_bytes()).is_err());
+    }
+
+    #[test]
+    fn what_says_nothing_is_refused_where_programs_ask_for_changes() {
+        let known = [TEXT, NUMBER, YES];
+        let exact = |body: &str| Params::json(body.as_bytes()).unwrap().exact(&known);
+        for good in [r"{}", r#"{"t": "a", "n": 7, "y": true}"#, r#"{"y": false}"#, r#"{"y": "true"}"#] {
+            assert!(exact(good).is_ok(), "{good}");
+        }
+        for wrong in [
+            r#"{"t": ""}"#,
+            r#"{"t": null}"#,
+            r#"{"n": ""}"#,
+            r#"{"y": ""}"#,
+            r#"{"y": null}"#,
+            r#"{"y": "yes"}"#,
+            r#"{"y": 1}"#,
+            r#"{"filter": {"t": ""}}"#,
+        ] {
+            assert!(exact(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -104,6 +104,7 @@ impl Limits {
         format!(
             "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; \
              SET SESSION autocommit = 1, SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', \
+             SESSION sql_safe_updates = 0, SESSION sql_select_limit = 18446744073709551615, SESSION sql_big_selects = 1, \
              SESSION innodb_lock_wait_timeout = {lock}, SESSION lock_wait_timeout = {lock}, \
              SESSION wait_timeout = {idle}; {own}"
         )

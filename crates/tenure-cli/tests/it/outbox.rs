@@ -9,6 +9,7 @@ use crate::harness::{Answer, Receiver, Relay, Store, run, tests_on, wait_until};
 
 tests_on!(sqlite:
     b2_a_backlog_of_another_program_is_delivered_before_the_outbox_is_empty,
+    until_empty_goes_on_behind_messages_that_die,
     a_reader_that_goes_away_ends_the_relay_and_kills_nothing,
     who_deletes_messages_leaves_nothing_behind,
     until_empty_leaves_what_waits_for_its_time,
@@ -27,6 +28,7 @@ tests_on!(sqlite:
 );
 tests_on!(postgres:
     b2_a_backlog_of_another_program_is_delivered_before_the_outbox_is_empty,
+    until_empty_goes_on_behind_messages_that_die,
     b2_a_plain_insert_from_the_shell_of_the_database_is_enough,
     a_row_that_came_past_the_trigger_is_queued_and_never_deleted,
     who_deletes_messages_leaves_nothing_behind,
@@ -48,6 +50,7 @@ tests_on!(pgbouncer:
 );
 tests_on!(mariadb:
     b2_a_backlog_of_another_program_is_delivered_before_the_outbox_is_empty,
+    until_empty_goes_on_behind_messages_that_die,
     b2_a_plain_insert_from_the_shell_of_the_database_is_enough,
     who_deletes_messages_leaves_nothing_behind,
     until_empty_leaves_what_waits_for_its_time,
@@ -63,6 +66,7 @@ tests_on!(mariadb:
 );
 tests_on!(mysql:
     b2_a_backlog_of_another_program_is_delivered_before_the_outbox_is_empty,
+    until_empty_goes_on_behind_messages_that_die,
     b2_a_plain_insert_from_the_shell_of_the_database_is_enough,
     who_deletes_messages_leaves_nothing_behind,
     until_empty_leaves_what_waits_for_its_time,
@@ -173,6 +177,22 @@ fn b2_a_backlog_of_another_program_is_delivered_before_the_outbox_is_empty(store
     }
     let said = store.tenure(&["relay", "--to", "stdout:", "--until-empty"]);
     assert_eq!((said.code, said.stdout.lines().count()), (0, MANY), "{}", said.stderr);
+}
+
+/// Each one that dies closes its source for a moment.
+fn until_empty_goes_on_behind_messages_that_die(store: &Store) {
+    const MANY: u64 = 200;
+    store.tenure(&["migrate"]).ok();
+    let all = vec!["('s', 't', 'k', '{}')"; MANY as usize].join(", ");
+    store.execute(&format!(
+        "insert into {} (source, topic, type, payload) values {all}",
+        store.table("outbox")
+    ));
+    let receiver = Receiver::with(|_, _| refuse("404 Not Found"));
+    let mut relay = Relay::start(store, "n1", &receiver.url(), &["--until-empty"]);
+    assert_eq!(relay.exit(), 1, "{}", relay.log());
+    let stats = store.tenure(&["outbox", "stats", "--json"]).ok().json();
+    assert_eq!((&stats["pending"], &stats["dead"]), (&0.into(), &MANY.into()), "{stats}");
 }
 
 /// As the documentation says it: in a transaction, by the database's own client.

@@ -502,6 +502,22 @@ fn what_comes_up_behind_a_search_is_searched_for_by_the_next() {
     assert_eq!(look.discover.expect("a search").after, None);
 }
 
+/// A look that was under way when a message died has passed its source by.
+#[test]
+fn a_source_that_was_closed_for_a_dead_message_is_not_done() {
+    let mut drain = started(RelaySettings::default(), vec![row(1, Some("a")), row(2, Some("a"))]);
+    let flight = drain.next_flight(1).unwrap();
+    drain.look(true, at(2_000)).unwrap();
+    land(&mut drain, flight, &[Verdict::Rejected { reason: "no".into() }]);
+    record_all(&mut drain, at(2_001));
+    drain.looked(page(vec![]), at(2_002));
+    assert_eq!(drain.held(), 0);
+    assert!(!drain.is_idle(), "what stood behind it can go");
+    assert!(drain.look(false, at(2_003)).is_some(), "at once");
+    drain.looked(page(vec![]), at(2_004));
+    assert!(drain.is_idle());
+}
+
 #[test]
 fn withheld_rows_burn_no_attempt() {
     let mut drain = started(RelaySettings::default(), vec![row(1, Some("a")), row(2, Some("a"))]);

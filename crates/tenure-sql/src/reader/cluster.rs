@@ -10,9 +10,6 @@ use tenure_core::time::StoreTime;
 
 use super::{Columns, Reader};
 
-/// How much of a key is repeated in a message.
-const KEY_MAX_CHARS: usize = 60;
-
 impl Reader<'_> {
     /// The node that a row stands for, if there is one.
     pub fn member(self, row: &impl Columns) -> Result<Option<Member>, StoreError> {
@@ -103,17 +100,6 @@ impl Reader<'_> {
     /// The row that every change holds is gone: a number that was given out could be given out again.
     pub fn no_cluster(self) -> StoreError {
         self.corrupt("table cluster, row 1: it is missing; restore it from a backup".into())
-    }
-
-    /// Says of what is wrong with a row which one it is.
-    fn named<T>(self, table: &str, key: &str, read: Result<T, StoreError>) -> Result<T, StoreError> {
-        read.map_err(|error| match error {
-            StoreError::Corrupt { message, .. } => {
-                let key: String = key.chars().take(KEY_MAX_CHARS).flat_map(char::escape_debug).collect();
-                self.corrupt(format!("table {table}, row {key}: {message}"))
-            }
-            other => other,
-        })
     }
 
     /// What a column holds is not repeated: only a reader of the row itself is to see that.

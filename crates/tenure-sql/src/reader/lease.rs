@@ -21,8 +21,14 @@ impl Reader<'_> {
 
     /// The lease that a row stands for.
     pub fn lease(self, row: &impl Columns) -> Result<LeaseRecord, StoreError> {
-        let moment = |column| self.maybe(row.number(column), column).map(|at| at.map(StoreTime::from_micros));
-        let always = |column| self.need(row.number(column), column).map(StoreTime::from_micros);
+        let name = self.need(row.text("name"), "name")?;
+        self.named("leases", &name, self.read_lease(row))
+    }
+
+    fn read_lease(self, row: &impl Columns) -> Result<LeaseRecord, StoreError> {
+        let moment =
+            |column, called| self.maybe(row.number(column), called).map(|at| at.map(StoreTime::from_micros));
+        let always = |column, called| self.need(row.number(column), called).map(StoreTime::from_micros);
         Ok(LeaseRecord {
             name: self.lease_name(row)?,
             term: self.term(row)?,
@@ -31,11 +37,11 @@ impl Reader<'_> {
             renewals: self.fits(self.need(row.number("renewals"), "renewals")?, "renewals")?,
             kind: self.maybe(row.text("kind"), "kind")?,
             backend: self.need(row.text("backend"), "backend")?,
-            acquired_at: always("acquired_us")?,
-            renewed_at: always("renewed_us")?,
-            expires_at: always("expires_us")?,
-            released_at: moment("released_us")?,
-            revoked_at: moment("revoked_us")?,
+            acquired_at: always("acquired_us", "acquired_at")?,
+            renewed_at: always("renewed_us", "renewed_at")?,
+            expires_at: always("expires_us", "expires_at")?,
+            released_at: moment("released_us", "released_at")?,
+            revoked_at: moment("revoked_us", "revoked_at")?,
             presence: self.presence(row)?,
             origin: self.origin(row)?,
         })
@@ -54,21 +60,28 @@ impl Reader<'_> {
 
     /// A line of history.
     pub fn change(self, row: &impl Columns) -> Result<Change, StoreError> {
+        let id = self.need(row.number("id"), "id")?;
+        self.named("lease_history", &id.to_string(), self.read_change(row, HistoryId(id)))
+    }
+
+    fn read_change(self, row: &impl Columns, id: HistoryId) -> Result<Change, StoreError> {
         let cause = self.need(row.text("cause"), "cause")?;
         Ok(Change {
             name: self.lease_name(row)?,
             term: self.term(row)?,
-            cause: cause.parse().map_err(|_| self.corrupt("an unknown cause in the history".into()))?,
+            cause: cause
+                .parse()
+                .map_err(|_| self.corrupt("column cause holds no cause that Tenure knows".into()))?,
             node: self.node(row)?,
-            at: StoreTime::from_micros(self.need(row.number("at_us"), "at_us")?),
-            id: Some(HistoryId(self.need(row.number("id"), "id")?)),
+            at: StoreTime::from_micros(self.need(row.number("at_us"), "at")?),
+            id: Some(id),
         })
     }
 
     /// The number in a column that may be empty.
     pub fn optional_term(self, row: &impl Columns) -> Result<Option<Term>, StoreError> {
         let Some(number) = self.maybe(row.number("term"), "term")? else { return Ok(None) };
-        Term::from_column(number).map(Some).ok_or_else(|| self.corrupt(format!("term {number}")))
+        Term::from_column(number).map(Some).ok_or_else(|| self.corrupt(format!("column term holds {number}")))
     }
 
     /// The version of a schema.
@@ -78,7 +91,8 @@ impl Reader<'_> {
 
     /// The name of the lease that a row stands for.
     pub fn lease_name(self, row: &impl Columns) -> Result<LeaseName, StoreError> {
-        LeaseName::new(self.need(row.text("name"), "name")?).map_err(|error| self.corrupt(error.to_string()))
+        let name = LeaseName::new(self.need(row.text("name"), "name")?);
+        name.map_err(|error| self.corrupt(format!("column name: {error}")))
     }
 
     fn term(self, row: &impl Columns) -> Result<Term, StoreError> {
@@ -88,7 +102,7 @@ impl Reader<'_> {
     pub(super) fn node(self, row: &impl Columns) -> Result<Node, StoreError> {
         let name = NodeName::new(self.need(row.text("node"), "node")?);
         Ok(Node {
-            name: name.map_err(|error| self.corrupt(error.to_string()))?,
+            name: name.map_err(|error| self.corrupt(format!("column node: {error}")))?,
             incarnation: self.unique(self.need(row.text("incarnation"), "incarnation")?, "incarnation")?,
             machine: self.need(row.text("machine"), "machine")?,
             pid: self.fits(self.need(row.number("pid"), "pid")?, "pid")?,
@@ -98,7 +112,8 @@ impl Reader<'_> {
     fn origin(self, row: &impl Columns) -> Result<Option<Origin>, StoreError> {
         let epoch = self.maybe(row.text("origin_epoch"), "origin_epoch")?;
         let Some(number) = self.maybe(row.number("origin_term"), "origin_term")? else { return Ok(None) };
-        let term = Term::from_column(number).ok_or_else(|| self.corrupt(format!("origin_term {number}")))?;
+        let term = Term::from_column(number)
+            .ok_or_else(|| self.corrupt(format!("column origin_term holds {number}")))?;
         Ok(Some(Origin { epoch, term }))
     }
 

@@ -24,6 +24,9 @@ pub use message::{Before, counted};
 pub use operator::{AuditFound, RunnerColumns};
 pub use search::Found;
 
+/// How much of a key is repeated in a message.
+const KEY_MAX_CHARS: usize = 60;
+
 /// A row of any driver.
 pub trait Columns {
     /// The text in a column.
@@ -86,6 +89,17 @@ impl Reader<'_> {
     /// A number of a smaller type.
     pub fn fits<T: TryFrom<i64>>(self, number: i64, column: &str) -> Result<T, StoreError> {
         fit(number, column).map_err(|message| self.corrupt(message))
+    }
+
+    /// Says of what is wrong with a row which one it is, and what to do.
+    fn named<T>(self, table: &str, key: &str, read: Result<T, StoreError>) -> Result<T, StoreError> {
+        read.map_err(|error| match error {
+            StoreError::Corrupt { message, .. } => {
+                let key: String = key.chars().take(KEY_MAX_CHARS).flat_map(char::escape_debug).collect();
+                self.corrupt(format!("table {table}, row {key}: {message}; set that right by hand"))
+            }
+            other => other,
+        })
     }
 
     /// A row holds what no version of Tenure wrote.

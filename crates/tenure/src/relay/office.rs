@@ -304,7 +304,11 @@ impl Office {
             }
             counts.tell(&self.beat);
         }
-        if !self.drain.recorded(outcomes, answer, now) {
+        let in_office = self.drain.recorded(outcomes, answer, now);
+        if !self.drain.is_idle() {
+            self.shared.gauge.more();
+        }
+        if !in_office {
             self.deposed = true;
             METER.fence_refusals.add(0, 1);
             if let Some(mandate) = &self.mandate {

@@ -145,6 +145,11 @@ impl Gauge {
         self.looks_with_rows.fetch_add(u64::from(found > 0), Relaxed);
     }
 
+    /// There is more to deliver than the last look has seen.
+    pub(super) fn more(&self) {
+        self.idle.store(false, Relaxed);
+    }
+
     pub(super) fn hinted(&self) {
         METER.outbox_hints.add(0, 1);
         self.hints.fetch_add(1, Relaxed);

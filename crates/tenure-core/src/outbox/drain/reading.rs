@@ -263,9 +263,10 @@ impl Drain {
         fresh
     }
 
-    /// Whether the last look went round all there is, and nothing is due.
+    /// Whether the last look went round all there is, and nothing is due: also not by what was recorded since, for a source that
+    /// was closed meanwhile was not looked at.
     pub fn is_idle(&self) -> bool {
-        self.idle
+        self.idle && !self.revisit
     }
 
     fn note_dry(&mut self, look: &UnderWay, seen: &HashMap<Option<Arc<str>>, u32>, cut: &HashSet<Arc<str>>) {
