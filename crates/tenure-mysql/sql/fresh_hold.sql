@@ -4,7 +4,7 @@
 -- $1 $2 after which mark and number, $3 how many
 SELECT id, fresh
 FROM {outbox} FORCE INDEX (fresh)
-WHERE fresh > $1 OR (fresh = $1 AND id > $2)
-ORDER BY fresh, id
+WHERE fresh < $1 OR (fresh = $1 AND id > $2)
+ORDER BY fresh DESC, id
 LIMIT $3
 FOR UPDATE SKIP LOCKED

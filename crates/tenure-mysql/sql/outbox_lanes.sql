@@ -11,6 +11,6 @@ UNION ALL
     SELECT {fresh_columns}
     FROM {outbox} AS o FORCE INDEX (fresh)
     WHERE o.fresh IS NOT NULL
-    ORDER BY o.fresh, o.id
+    ORDER BY o.fresh DESC, o.id
     LIMIT $2
 )

@@ -24,7 +24,7 @@ FROM (
             SELECT o.id, {pending_lane_fragment}, 1, {outbox_due_fragment}, 0
             FROM {outbox} AS o FORCE INDEX (fresh)
             WHERE o.fresh IS NOT NULL
-            ORDER BY o.fresh, o.id
+            ORDER BY o.fresh DESC, o.id
             LIMIT $1
         )
     ) AS w ON 1 = 1

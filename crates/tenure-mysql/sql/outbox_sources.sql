@@ -13,6 +13,6 @@ UNION ALL
     SELECT {pending_lane_fragment} AS lane, 3 AS queued, 0 AS due_us, o.id
     FROM {outbox} AS o FORCE INDEX (fresh)
     WHERE o.fresh IS NOT NULL
-    ORDER BY o.fresh, o.id
+    ORDER BY o.fresh DESC, o.id
     LIMIT $4
 )

@@ -9,7 +9,7 @@ SELECT s.id, s.message_id, s.source, s.source_seq, s.source_index, s.topic, s.ty
        END AS state,
        s.attempts,
        CASE
-           WHEN s.died_us IS NOT NULL OR s.queued = 2 OR (s.queued = 0 AND s.tried_us IS NOT NULL) THEN NULL
+           WHEN s.died_us IS NOT NULL OR s.queued IN (0, 2) THEN NULL
            ELSE s.due_us
        END AS due_us,
        coalesce(s.discarded_us, s.died_us, CASE WHEN s.queued = 0 THEN s.tried_us END) AS finished_us,

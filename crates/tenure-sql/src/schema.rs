@@ -67,7 +67,9 @@ pub fn script(migrations: &[Migration], texts: &Texts, naming: &Naming, quotes: 
         let note = ["$", "@P"].iter().fold(note, |note, mark| {
             note.replace(&format!("{mark}1"), &version).replace(&format!("{mark}2"), &description)
         });
-        script.push_str(&format!("{note};\n"));
+        // In a transaction that says so: clients, and servers, may commit nothing by themselves.
+        let [begin, commit] = [texts.begin, texts.commit].map(|text| fill(text, &[], naming, quotes));
+        script.push_str(&format!("{begin};\n{note};\n{commit};\n"));
     }
     script
 }

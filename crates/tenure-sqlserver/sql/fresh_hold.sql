@@ -3,5 +3,5 @@
 -- 1 2 after which mark and number, 3 how many
 SELECT TOP (@P3) id, fresh
 FROM {outbox} WITH (INDEX (fresh), UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
-WHERE fresh > @P1 OR (fresh = @P1 AND id > @P2)
-ORDER BY fresh, id
+WHERE fresh < @P1 OR (fresh = @P1 AND id > @P2)
+ORDER BY fresh DESC, id

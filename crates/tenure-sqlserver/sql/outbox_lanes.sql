@@ -12,5 +12,5 @@ SELECT fresh.* FROM (
     SELECT TOP (@P2) {fresh_columns}
     FROM {outbox} AS o WITH (INDEX (fresh))
     WHERE o.fresh IS NOT NULL
-    ORDER BY o.fresh, o.id
+    ORDER BY o.fresh DESC, o.id
 ) AS fresh

@@ -25,7 +25,7 @@ FROM (
             SELECT TOP (@P1) o.id, {pending_lane_fragment} AS lane, {outbox_due_fragment} AS due_us
             FROM {outbox} AS o WITH (INDEX (fresh), READPAST, READCOMMITTEDLOCK)
             WHERE o.fresh IS NOT NULL
-            ORDER BY o.fresh, o.id
+            ORDER BY o.fresh DESC, o.id
         ) AS added
     ) AS w ON 1 = 1
     LEFT JOIN (

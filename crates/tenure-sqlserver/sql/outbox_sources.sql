@@ -17,7 +17,7 @@ FROM (
         SELECT TOP (@P4) {pending_lane_fragment} AS lane, o.id
         FROM {outbox} AS o WITH (INDEX (fresh))
         WHERE o.fresh IS NOT NULL
-        ORDER BY o.fresh, o.id
+        ORDER BY o.fresh DESC, o.id
     ) AS fresh
 ) AS page
 ORDER BY page.lane, page.place_a, page.place_b, page.id

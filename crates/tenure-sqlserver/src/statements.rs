@@ -65,6 +65,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         tables: &["runners"],
         sql: include_str!("../sql/migrations/0007_dashboard.sql"),
     },
+    Migration {
+        version: 8,
+        description: "fresh messages stand first in their index",
+        tables: &[],
+        sql: include_str!("../sql/migrations/0008_fresh.sql"),
+    },
 ];
 
 /// The statements of all migrations for tables of these names, as a script for `sqlcmd`. Connects to nothing.

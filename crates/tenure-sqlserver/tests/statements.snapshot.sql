@@ -561,8 +561,8 @@ INNER LOOP JOIN [tenure_outbox] AS o WITH (ROWLOCK) ON o.id = asked.id
 -- fresh_hold
 SELECT TOP (@P3) id, fresh
 FROM [tenure_outbox] WITH (INDEX (fresh), UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
-WHERE fresh > @P1 OR (fresh = @P1 AND id > @P2)
-ORDER BY fresh, id
+WHERE fresh < @P1 OR (fresh = @P1 AND id > @P2)
+ORDER BY fresh DESC, id
 
 -- history_add
 INSERT INTO [tenure_lease_history] (name, term, cause, node, incarnation, machine, pid, at)
@@ -787,7 +787,9 @@ CREATE TABLE [tenure_audit] (
     subject nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL,
     detail  nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL
 );
+BEGIN TRANSACTION;
 INSERT INTO [tenure_schema] (version, description, applied_at) VALUES (1, 'leases, their history, audit', SYSUTCDATETIME());
+COMMIT TRANSACTION;
 -- 0002 outbox, inbox
 IF OBJECT_ID(N'[tenure_outbox]', N'U') IS NULL
 CREATE TABLE [tenure_outbox] (
@@ -859,7 +861,9 @@ CREATE TABLE [tenure_inbox] (
     INDEX accepted_at (accepted_at)
 );
 ALTER TABLE [tenure_inbox] SET (LOCK_ESCALATION = DISABLE);
+BEGIN TRANSACTION;
 INSERT INTO [tenure_schema] (version, description, applied_at) VALUES (2, 'outbox, inbox', SYSUTCDATETIME());
+COMMIT TRANSACTION;
 -- 0003 events, snapshots, checkpoints
 IF OBJECT_ID(N'[tenure_streams]', N'U') IS NULL
 CREATE TABLE [tenure_streams] (
@@ -937,7 +941,9 @@ CREATE TABLE [tenure_parked] (
     parked_at    datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
     PRIMARY KEY (subscription, position)
 );
+BEGIN TRANSACTION;
 INSERT INTO [tenure_schema] (version, description, applied_at) VALUES (3, 'events, snapshots, checkpoints', SYSUTCDATETIME());
+COMMIT TRANSACTION;
 -- 0005 nodes and daemons
 IF OBJECT_ID(N'[tenure_cluster]', N'U') IS NULL
 CREATE TABLE [tenure_cluster] (
@@ -994,13 +1000,17 @@ CREATE TABLE [tenure_assignments] (
     CHECK ((group_name IS NULL AND layout IS NULL) OR (group_name IS NOT NULL AND layout IS NOT NULL))
 );
 ALTER TABLE [tenure_assignments] SET (LOCK_ESCALATION = DISABLE);
+BEGIN TRANSACTION;
 INSERT INTO [tenure_schema] (version, description, applied_at) VALUES (5, 'nodes and daemons', SYSUTCDATETIME());
+COMMIT TRANSACTION;
 -- 0006 what leases of other places were granted as
 IF COL_LENGTH(N'[tenure_leases]', N'origin_term') IS NULL
 ALTER TABLE [tenure_leases] ADD
     origin_epoch nvarchar(max) COLLATE Latin1_General_100_BIN2 NULL,
     origin_term  bigint NULL;
+BEGIN TRANSACTION;
 INSERT INTO [tenure_schema] (version, description, applied_at) VALUES (6, 'what leases of other places were granted as', SYSUTCDATETIME());
+COMMIT TRANSACTION;
 -- 0007 what a dashboard needs: runners, causes of death, stories
 IF OBJECT_ID(N'[tenure_runners]', N'U') IS NULL
 CREATE TABLE [tenure_runners] (
@@ -1027,7 +1037,14 @@ IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(N'[tenure_o
 CREATE INDEX cause ON [tenure_outbox_dead] (cause, id) WHERE discarded_at IS NULL;
 IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(N'[tenure_events]') AND name = N'correlation')
 CREATE INDEX correlation ON [tenure_events] (correlation, position) WHERE correlation IS NOT NULL;
+BEGIN TRANSACTION;
 INSERT INTO [tenure_schema] (version, description, applied_at) VALUES (7, 'what a dashboard needs: runners, causes of death, stories', SYSUTCDATETIME());
+COMMIT TRANSACTION;
+-- 0008 fresh messages stand first in their index
+CREATE INDEX fresh ON [tenure_outbox] (fresh DESC, id) WITH (DROP_EXISTING = ON);
+BEGIN TRANSACTION;
+INSERT INTO [tenure_schema] (version, description, applied_at) VALUES (8, 'fresh messages stand first in their index', SYSUTCDATETIME());
+COMMIT TRANSACTION;
 
 -- must_have_met
 IF @before <> 1
@@ -1222,7 +1239,7 @@ SELECT fresh.* FROM (
     SELECT TOP (@P2) o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, 3 AS queued, 0 AS due_us, 0 AS attempts, 0 AS forgiven, N'' COLLATE Latin1_General_100_CI_AS AS message_id, CASE WHEN DATALENGTH(o.source) <= 1000 THEN o.source END AS source, o.source_seq, o.source_index, N'' COLLATE Latin1_General_100_BIN2 AS topic, N'' COLLATE Latin1_General_100_BIN2 AS type, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS content_type, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS headers, 0 AS created_us, 0 AS shape, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS payload, CAST(NULL AS varbinary(max)) AS payload_bytes
     FROM [tenure_outbox] AS o WITH (INDEX (fresh))
     WHERE o.fresh IS NOT NULL
-    ORDER BY o.fresh, o.id
+    ORDER BY o.fresh DESC, o.id
 ) AS fresh;
 DECLARE @changed1 bigint = ROWCOUNT_BIG();
 SELECT 1 AS tenure_statement, @changed1 AS tenure_changed;
@@ -1401,7 +1418,7 @@ FROM (
             SELECT TOP (@P1) o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0) AS due_us
             FROM [tenure_outbox] AS o WITH (INDEX (fresh), READPAST, READCOMMITTEDLOCK)
             WHERE o.fresh IS NOT NULL
-            ORDER BY o.fresh, o.id
+            ORDER BY o.fresh DESC, o.id
         ) AS added
     ) AS w ON 1 = 1
     LEFT JOIN (
@@ -1480,7 +1497,7 @@ FROM (
         SELECT TOP (@P4) CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, o.id
         FROM [tenure_outbox] AS o WITH (INDEX (fresh))
         WHERE o.fresh IS NOT NULL
-        ORDER BY o.fresh, o.id
+        ORDER BY o.fresh DESC, o.id
     ) AS fresh
 ) AS page
 ORDER BY page.lane, page.place_a, page.place_b, page.id
@@ -1495,7 +1512,7 @@ SELECT s.id, s.message_id, s.source, s.source_seq, s.source_index, s.topic, s.ty
        END AS state,
        s.attempts,
        CASE
-           WHEN s.died_us IS NOT NULL OR s.queued = 2 OR (s.queued = 0 AND s.tried_us IS NOT NULL) THEN NULL
+           WHEN s.died_us IS NOT NULL OR s.queued IN (0, 2) THEN NULL
            ELSE s.due_us
        END AS due_us,
        coalesce(s.discarded_us, s.died_us, CASE WHEN s.queued = 0 THEN s.tried_us END) AS finished_us,

@@ -165,6 +165,43 @@ fn an_open_transaction_holds_up_nobody() {
     });
 }
 
+/// At the servers' default isolation a page that is split makes locks of gaps of the locks of open transactions.
+#[test]
+fn an_open_transaction_holds_up_nobody_while_very_many_come() {
+    on_both(|sandbox| async move {
+        let (store, outbox) = (sandbox.sql().await, sandbox.table("outbox"));
+        let mut open = Vec::new();
+        for _ in 0..5 {
+            let mut user = sandbox.user().await;
+            let begin = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ; BEGIN";
+            sqlx::raw_sql(begin).execute(&mut user).await.unwrap();
+            insert(&mut user, &sandbox, "open", 1).await;
+            // As the library does, which puts it into the queue itself.
+            let own = format!(
+                "INSERT INTO {outbox} (source, topic, type, payload, fresh) VALUES ('o', 't', 'k', 'x', NULL)"
+            );
+            sqlx::raw_sql(AssertSqlSafe(own)).execute(&mut user).await.unwrap();
+            open.push(user);
+        }
+        let many = vec!["('s', 't', 'k', 'x')"; 4_000].join(",");
+        for mut user in open {
+            for _ in 0..3 {
+                sandbox
+                    .batch(&format!("INSERT INTO {outbox} (source, topic, type, payload) VALUES {many}"))
+                    .await;
+            }
+            for _ in 0..3 {
+                let start = Instant::now();
+                look(&store).await;
+                assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+            }
+            sqlx::raw_sql("COMMIT").execute(&mut user).await.unwrap();
+        }
+        look(&store).await;
+        assert_eq!(sandbox.count("outbox_pending").await, 60_005);
+    });
+}
+
 #[test]
 fn of_two_who_put_them_into_the_queue_each_takes_some() {
     on_both(|sandbox| async move {

@@ -82,7 +82,7 @@ fn locking(texts: &Statements, many: u32) -> Vec<String> {
         filled(&texts.outbox_release, &[&numbers]),
         filled(&texts.outbox_again, &["7", "1000"]),
         filled(&texts.outbox_existing, &[&ids]),
-        filled(&texts.fresh_hold, &["-129", "0", "500"]),
+        filled(&texts.fresh_hold, &["256", "0", "500"]),
         filled(&texts.fresh_add, &[&numbers]),
         filled(&texts.fresh_clear, &[&numbers]),
         filled(&texts.inbox_delete, &["'c'", &ids, "1000"]),

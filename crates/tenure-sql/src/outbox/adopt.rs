@@ -41,8 +41,8 @@ use crate::value::Value;
 
 /// How many transactions one look makes of it; the next one goes on.
 const ROUNDS: usize = 20;
-/// Before every mark that a column can hold.
-const BEFORE_ALL: (i64, i64) = (-129, 0);
+/// Before every mark that a column can hold: the highest come first.
+const BEFORE_ALL: (i64, i64) = (256, 0);
 
 impl Shared {
     /// Puts fresh messages into the queue, as far as they can be had. Answers whether there may be more that can.
