@@ -79,6 +79,8 @@ impl Param {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Params {
     pairs: Vec<(String, String)>,
+    /// Names that were given as null, which is as not at all.
+    nulls: Vec<String>,
     /// Test-only: bounds do not count.
     unbounded: bool,
 }
@@ -93,28 +95,32 @@ impl Params {
         let owned = |(name, value): (std::borrow::Cow<'_, str>, std::borrow::Cow<'_, str>)| {
             (name.into_owned(), value.into_owned())
         };
-        Ok(Self { pairs: pairs.into_iter().map(owned).collect(), unbounded: false })
+        Ok(Self { pairs: pairs.into_iter().map(owned).collect(), ..Self::default() })
     }
 
     /// Reads a JSON object of texts, numbers and booleans; the fields of an object `filter` count as its own.
     pub(crate) fn json(text: &[u8]) -> Result<Self, Problem> {
         let wrong = || Problem::Malformed("the body is no JSON object of texts, numbers and booleans");
         let Ok(Field::Object(fields)) = serde_json::from_slice(text) else { return Err(wrong()) };
-        let mut pairs = Vec::new();
+        let mut all = Vec::new();
         for (name, value) in fields {
             match (name.as_str(), value) {
-                ("filter", Field::Object(filter)) => {
-                    for (name, value) in filter {
-                        pairs.push((name, value.flat().ok_or_else(wrong)?));
-                    }
-                }
-                (_, value) => pairs.push((name, value.flat().ok_or_else(wrong)?)),
+                ("filter", Field::Object(filter)) => all.extend(filter),
+                (_, value) => all.push((name, value)),
             }
         }
-        if pairs.len() > PARAMS_MAX {
+        if all.len() > PARAMS_MAX {
             return Err(Problem::Malformed("the request has more than 64 parameters"));
         }
-        Ok(Self { pairs, unbounded: false })
+        let mut params = Self::default();
+        for (name, value) in all {
+            match value {
+                Field::Plain(text) => params.pairs.push((name, text)),
+                Field::Null => params.nulls.push(name),
+                Field::Object(_) => return Err(wrong()),
+            }
+        }
+        Ok(params)
     }
 
     #[must_use]
@@ -127,13 +133,17 @@ impl Params {
     /// one.
     pub(crate) fn unknown(&self, known: &[Param], others: &[&str]) -> bool {
         let is_known = |name: &str| known.iter().any(|param| param.name == name) || others.contains(&name);
-        self.pairs.iter().any(|(name, _)| !is_known(name))
+        let names = self.pairs.iter().map(|(name, _)| name).chain(&self.nulls);
+        names.into_iter().any(|name| !is_known(name))
     }
 
-    /// Refuses what is there and says nothing, and truth values that are spelt otherwise. A program with a variable that is not
-    /// set, or a `dry_run` that is, must not change more than it names. Forms have empty fields, and boxes that are `on`.
+    /// Refuses texts that say nothing, and what is neither true nor false where it has to be. A program with a variable that is
+    /// not set, or a `dry_run` that is not, must not change more than it names. Forms have empty fields, and boxes that are `on`.
     pub(crate) fn exact(&self, known: &[Param]) -> Result<(), Problem> {
         for param in known {
+            if matches!(param.bounds, Bounds::Yes) && self.nulls.iter().any(|name| name == param.name) {
+                return Err(Problem::invalid(param.name, "is true or false"));
+            }
             let values = self.pairs.iter().filter(|(name, _)| name == param.name);
             for (_, value) in values {
                 if value.is_empty() {
@@ -238,17 +248,9 @@ fn missing<T>(param: &Param) -> Result<Option<T>, Problem> {
 
 /// A field of a JSON body. Of an object all fields are kept, also one that is there twice, which a map would hide.
 enum Field {
+    Null,
     Plain(String),
     Object(Vec<(String, Field)>),
-}
-
-impl Field {
-    fn flat(self) -> Option<String> {
-        match self {
-            Self::Plain(text) => Some(text),
-            Self::Object(_) => None,
-        }
-    }
 }
 
 impl<'de> Deserialize<'de> for Field {
@@ -267,7 +269,7 @@ impl<'de> Visitor<'de> for Fields {
     }
 
     fn visit_unit<E>(self) -> Result<Field, E> {
-        Ok(Field::Plain(String::new()))
+        Ok(Field::Null)
     }
 
     fn visit_bool<E>(self, yes: bool) -> Result<Field, E> {
@@ -386,7 +388,7 @@ mod tests {
         assert_eq!(params.number(&NUMBER).unwrap(), Some(7));
         assert!(params.yes(&YES).unwrap());
         assert!(!params.unknown(&[TEXT, NUMBER, YES, WORD], &[]));
-        assert!(params.unknown(&[TEXT, NUMBER, WORD], &[]));
+        assert!(params.unknown(&[TEXT, NUMBER, WORD], &[]) && params.unknown(&[TEXT, NUMBER, YES], &[]));
         for wrong in
             ["", "[]", "7", "{\"t\": []}", "{\"filter\": {\"t\": {}}}", "{\"t\": \"a\"", "{\"filter\": 7.5e"]
         {
@@ -406,12 +408,13 @@ mod tests {
     fn what_says_nothing_is_refused_where_programs_ask_for_changes() {
         let known = [TEXT, NUMBER, YES];
         let exact = |body: &str| Params::json(body.as_bytes()).unwrap().exact(&known);
-        for good in [r"{}", r#"{"t": "a", "n": 7, "y": true}"#, r#"{"y": false}"#, r#"{"y": "true"}"#] {
+        for good in
+            [r"{}", r#"{"t": "a", "n": 7, "y": true}"#, r#"{"y": false}"#, r#"{"y": "true", "t": null}"#]
+        {
             assert!(exact(good).is_ok(), "{good}");
         }
         for wrong in [
             r#"{"t": ""}"#,
-            r#"{"t": null}"#,
             r#"{"n": ""}"#,
             r#"{"y": ""}"#,
             r#"{"y": null}"#,
@@ -440,7 +443,7 @@ mod tests {
 
         #[test]
         fn no_span_or_moment_makes_reading_panic(text in "[-0-9a-zTZ:.+é]{0,30}") {
-            let params = Params { pairs: vec![("m".into(), text)], unbounded: false };
+            let params = Params { pairs: vec![("m".into(), text)], ..Params::default() };
             let _ = params.moment(&MOMENT, SystemTime::now());
         }
 

@@ -15,7 +15,7 @@ pub(super) fn page() -> String {
         "# The dashboard's API\n\nPaths are below the mount, which is `{MOUNT}` where the binary serves it. The same as a document of OpenAPI 3.1: \
          `GET {MOUNT}/api/v1/openapi.json`. A token goes into the header `authorization: Bearer …`, never into the query. A list answers `items`, and \
          `next`, which the next question goes on from; its items are the [shapes](json.md) that commands print with `--json`. A search of messages also answers `looked_back_to`, the moment that it has come back to, \
-         null where it has looked at all there is. A parameter that is not known is refused, in a query as in a body; so is one of a change that is empty or null, or given twice. One thing that is named and is not there is \
+         null where it has looked at all there is. A parameter that is not known is refused, in a query as in a body; so is a field of a change that is an empty text or given twice; null is as not given. One thing that is named and is not there is \
          `not_found`; one that is not as the change needs it, such as a message that is not dead, is a `conflict`. To look, the name and the token may also be sent \
          as `authorization: Basic …`; a change needs Bearer.\n\n\
          Trouble is an object with `error`, a sentence for people, and `what`: {}.\n",

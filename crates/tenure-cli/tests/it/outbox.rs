@@ -10,6 +10,7 @@ use crate::harness::{Answer, Receiver, Relay, Store, run, tests_on, wait_until};
 tests_on!(sqlite:
     b2_a_backlog_of_another_program_is_delivered_before_the_outbox_is_empty,
     until_empty_goes_on_behind_messages_that_die,
+    an_exclusive_relay_follows_partitioned_ones_that_all_died,
     a_reader_that_goes_away_ends_the_relay_and_kills_nothing,
     who_deletes_messages_leaves_nothing_behind,
     until_empty_leaves_what_waits_for_its_time,
@@ -29,6 +30,7 @@ tests_on!(sqlite:
 tests_on!(postgres:
     b2_a_backlog_of_another_program_is_delivered_before_the_outbox_is_empty,
     until_empty_goes_on_behind_messages_that_die,
+    an_exclusive_relay_follows_partitioned_ones_that_all_died,
     b2_a_plain_insert_from_the_shell_of_the_database_is_enough,
     a_row_that_came_past_the_trigger_is_queued_and_never_deleted,
     who_deletes_messages_leaves_nothing_behind,
@@ -51,6 +53,8 @@ tests_on!(pgbouncer:
 tests_on!(mariadb:
     b2_a_backlog_of_another_program_is_delivered_before_the_outbox_is_empty,
     until_empty_goes_on_behind_messages_that_die,
+    what_cannot_be_put_into_the_queue_for_long_is_told,
+    an_exclusive_relay_follows_partitioned_ones_that_all_died,
     b2_a_plain_insert_from_the_shell_of_the_database_is_enough,
     who_deletes_messages_leaves_nothing_behind,
     until_empty_leaves_what_waits_for_its_time,
@@ -67,6 +71,8 @@ tests_on!(mariadb:
 tests_on!(mysql:
     b2_a_backlog_of_another_program_is_delivered_before_the_outbox_is_empty,
     until_empty_goes_on_behind_messages_that_die,
+    what_cannot_be_put_into_the_queue_for_long_is_told,
+    an_exclusive_relay_follows_partitioned_ones_that_all_died,
     b2_a_plain_insert_from_the_shell_of_the_database_is_enough,
     who_deletes_messages_leaves_nothing_behind,
     until_empty_leaves_what_waits_for_its_time,
@@ -193,6 +199,43 @@ fn until_empty_goes_on_behind_messages_that_die(store: &Store) {
     assert_eq!(relay.exit(), 1, "{}", relay.log());
     let stats = store.tenure(&["outbox", "stats", "--json"]).ok().json();
     assert_eq!((&stats["pending"], &stats["dead"]), (&0.into(), &MANY.into()), "{stats}");
+}
+
+fn what_cannot_be_put_into_the_queue_for_long_is_told(store: &Store) {
+    store.tenure(&["migrate"]).ok();
+    let outbox = store.table("outbox");
+    store.execute(&format!("insert into {outbox} (topic, type, payload) values ('t', 'k', '1')"));
+    let receiver = Receiver::start();
+    std::thread::scope(|scope| {
+        // passes time: so long the row is held
+        let hold = format!("select id, sleep(15) from {outbox} for update");
+        let holds = scope.spawn(move || store.execute(&hold));
+        // passes time: the statement has begun, and holds the row
+        std::thread::sleep(Duration::from_secs(1));
+        let mut relay = Relay::start(store, "n1", &receiver.url(), &[]);
+        wait_until("it is told", || relay.log().contains("cannot all be put into the queue"));
+        assert!(!holds.is_finished() && receiver.applied() == 0);
+        wait_until("it is delivered", || receiver.applied() == 1);
+        assert_eq!(relay.stop(), 0);
+    });
+}
+
+/// Nobody is left who would take their parts from them.
+fn an_exclusive_relay_follows_partitioned_ones_that_all_died(store: &Store) {
+    let receiver = Receiver::start();
+    let mut parts = Relay::start(store, "n1", &receiver.url(), &["--coordination", "partitioned:2"]);
+    send(store, &["--topic", "t", "1"]);
+    wait_until("a part delivers", || receiver.applied() == 1);
+    parts.kill();
+    send(store, &["--topic", "t", "2"]);
+    let mut relay = Relay::start(store, "n2", &receiver.url(), &["--until-empty"]);
+    assert_eq!(relay.exit(), 0, "{}", relay.log());
+    assert!(
+        relay.log().contains("waits until there are none"),
+        "their node lives for a while: {}",
+        relay.log()
+    );
+    assert_eq!(receiver.effects(""), ["1", "2"]);
 }
 
 /// As the documentation says it: in a transaction, by the database's own client.

@@ -14,16 +14,24 @@ use crate::id::check_name;
 #[error("{0}")]
 pub struct Poison(pub String);
 
+/// How long a UUID is where it is written as 8-4-4-4-12 digits.
+const ID_BYTES: usize = 36;
+
+/// Reads an id. In one form only: where ids are kept as texts, one in two forms would be two messages, and a receiver would take
+/// the second for the first.
+fn message_id(text: &str) -> Result<MessageId, Poison> {
+    let why = match text.parse() {
+        Ok(id) if text.len() == ID_BYTES => return Ok(id),
+        Ok(_) => "is not written as UUIDs are: with hyphens, as 8-4-4-4-12 digits",
+        Err(_) => "is not a UUID",
+    };
+    let told = format!("the message_id `{}` {why}", text.escape_default());
+    Err(Poison(told.chars().take(200).collect()))
+}
+
 /// Reads a row. A large payload has been loaded before.
 pub fn decode(row: Stored, limits: &Limits, term: Option<u64>) -> Result<Message, Poison> {
-    let id: MessageId = row.message_id.parse().map_err(|_| {
-        Poison(
-            format!("the message_id `{}` is not a UUID", row.message_id.escape_default())
-                .chars()
-                .take(200)
-                .collect(),
-        )
-    })?;
+    let id = message_id(&row.message_id)?;
     let wrong = |error: crate::id::NameError| Poison(error.to_string());
     check_name("topic", &row.topic, TOPIC_MAX_BYTES).map_err(wrong)?;
     check_name("type", &row.kind, TYPE_MAX_BYTES).map_err(wrong)?;
@@ -147,6 +155,13 @@ mod tests {
     #[test]
     fn s43_a_row_that_cannot_be_read_says_why() {
         assert!(reason(|row| row.message_id = "7".into()).contains("`7` is not a UUID"));
+        for other in [
+            "470831a4832f5e77b6ebb9d970179689",
+            "{470831a4-832f-5e77-b6eb-b9d970179689}",
+            "urn:uuid:470831a4-832f-5e77-b6eb-b9d970179689",
+        ] {
+            assert!(reason(|row| row.message_id = other.into()).contains("with hyphens"), "{other}");
+        }
         assert!(reason(|row| row.topic = String::new()).contains("topic is empty"));
         assert!(reason(|row| row.kind = "x\u{1}".into()).contains("type holds"));
         assert!(reason(|row| row.source = Some("s".repeat(501))).contains("501 bytes"));

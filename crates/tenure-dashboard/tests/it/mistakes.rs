@@ -137,3 +137,25 @@ async fn a_parameter_that_is_not_known_is_refused_also_where_one_only_looks() {
     assert!(nothing.status == 400 && nothing.body.contains("`topic`"), "{}", nothing.body);
     assert_eq!(house.state().await, before);
 }
+
+/// A program with a variable that is not set must not change more than it names.
+#[tokio::test(start_paused = true)]
+async fn what_says_nothing_is_no_filter() {
+    let house = House::new(None).await;
+    let before = house.state().await;
+    for path in ["/api/v1/outbox/retry", "/api/v1/outbox/discard"] {
+        for (body, field) in [
+            (json!({ "id": "", "topic": "bulk" }), "id"),
+            (json!({ "all": true, "dry_run": null }), "dry_run"),
+            (json!({ "all": true, "dry_run": "" }), "dry_run"),
+            (json!({ "all": "yes" }), "all"),
+            (json!({ "filter": { "type": "" }, "all": true }), "type"),
+            (json!({ "all": true, "limit": "" }), "limit"),
+        ] {
+            let told = post(&house, path, body.clone()).await;
+            assert_eq!(told.status, 400, "{path} {body}: {}", told.body);
+            assert!(told.body.contains(&format!("`{field}`")), "{path} {body}: {}", told.body);
+        }
+    }
+    assert_eq!(house.state().await, before, "nothing was changed");
+}

@@ -49,6 +49,7 @@ use tenure_core::id::NodeName;
 use tenure_core::lease::{Fence, SettingsError};
 use tenure_core::observe::RunnerKind;
 use tenure_core::outbox::{Recorded, RelaySettings, Retention};
+use tenure_core::show::is_orphaned;
 use tokio::sync::Notify;
 
 pub use self::depot::Depot;
@@ -361,10 +362,18 @@ impl Relay {
     /// A part of this outbox that some node drains, or that is paused, if there is one.
     async fn part_at_work(&self) -> Result<Option<DaemonName>, StoreError> {
         let Some(cluster) = &self.parts else { return Ok(None) };
-        let rows = cluster.daemons(&OutboxParts::filter()).await?;
+        let mut rows = cluster.daemons(&OutboxParts::filter()).await?;
         // What an operator holds back is not for another relay to send either.
-        let busy = |row: &&Daemon| row.place.is_some() || row.paused_by.is_some() && !row.retired;
-        Ok(rows.iter().find(|row| row.spec.group.is_some() && busy(row)).map(|row| row.name().clone()))
+        rows.retain(|row| row.spec.group.is_some());
+        rows.retain(|row| row.place.is_some() || row.paused_by.is_some() && !row.retired);
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        // Where all nodes died at once nobody takes their parts from them. A node whose lease is over drains nothing; and what
+        // is placed from now on sees the lease of this relay.
+        let look = cluster.look().await?;
+        let busy = |row: &&Daemon| row.paused_by.is_some() && !row.retired || !is_orphaned(row, &look);
+        Ok(rows.iter().find(busy).map(|row| row.name().clone()))
     }
 
     /// No answer is a maybe: nothing is delivered until it is known.

@@ -27,6 +27,10 @@ use crate::sweeper::Sweeper;
 /// How long to wait after a record that had no answer; doubles up to [`RECORD_AGAIN_MAX`].
 const RECORD_AGAIN: Duration = Duration::from_millis(50);
 const RECORD_AGAIN_MAX: Duration = Duration::from_secs(2);
+/// After how long it is told that looks cannot see everything.
+const UNSEEN_FOR: Duration = Duration::from_secs(10);
+const UNSEEN: &str = "messages that other programs have inserted cannot all be put into the queue: another transaction holds them, or \
+    there are very many; what may stand behind them in their sources waits";
 
 /// How a time in office ended.
 #[derive(Debug)]
@@ -61,6 +65,9 @@ pub(super) struct Office {
     /// Not before this moment is a record made again that had no answer.
     record_at: Monotonic,
     record_pause: Duration,
+    /// Since when looks cannot see everything, and whether that was told.
+    unseen_since: Option<Monotonic>,
+    unseen_told: bool,
     deposed: bool,
     beat: Beat,
     /// What of all relays of this process is its.
@@ -95,6 +102,8 @@ impl Office {
             inbox,
             record_at: now,
             record_pause: RECORD_AGAIN,
+            unseen_since: None,
+            unseen_told: false,
             deposed: false,
             beat,
             held: Share::of(&METER.outbox_held),
@@ -265,10 +274,11 @@ impl Office {
                 self.drain.landed(lane, landings, untried, fastrand::f64);
             }
             Event::Looked(Ok(page), took) => {
+                let trouble = self.unseen(page.unseen, now);
                 let found = self.drain.looked(page, now);
                 let idle = self.drain.is_idle();
                 self.shared.gauge.looked(found, idle);
-                self.shared.gauge.trouble(None);
+                self.shared.gauge.trouble(trouble.map(str::to_owned));
                 if idle {
                     self.beat.advanced();
                 }
@@ -287,6 +297,22 @@ impl Office {
                 self.record_pause = (self.record_pause * 2).min(RECORD_AGAIN_MAX);
             }
         }
+    }
+
+    /// What is to be told of looks that cannot see everything, if they could not for long.
+    fn unseen(&mut self, unseen: bool, now: Monotonic) -> Option<&'static str> {
+        if !unseen {
+            (self.unseen_since, self.unseen_told) = (None, false);
+            return None;
+        }
+        let since = *self.unseen_since.get_or_insert(now);
+        if since.until(now) < UNSEEN_FOR {
+            return None;
+        }
+        if !std::mem::replace(&mut self.unseen_told, true) {
+            tracing::warn!("{UNSEEN}");
+        }
+        Some(UNSEEN)
     }
 
     fn recorded(&mut self, outcomes: Vec<Outcome>, answer: Recorded, now: Monotonic) {
