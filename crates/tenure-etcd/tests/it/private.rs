@@ -1,9 +1,12 @@
 //! An etcd of a test's own, which may be killed, restarted and wiped.
 
+use std::collections::BTreeSet;
 use std::fs::File;
+use std::iter;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -118,6 +121,11 @@ fn find_program() -> Option<PathBuf> {
     found
 }
 
+/// A port that nobody listens on, and that no other test of this process was given: two servers would start on it, one in vain,
+/// and its test would talk to the other's.
 pub(crate) fn free_port() -> u16 {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
+    static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    let free = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
+    let mut given = GIVEN.lock().unwrap();
+    iter::repeat_with(free).find(|port| given.insert(*port)).unwrap()
 }

@@ -100,7 +100,7 @@ fn the_hot_statements_read_what_they_answer_and_little_else() {
         let walk: Vec<_> =
             [filled(&texts.outbox_walk, &["X'61'"])].into_iter().chain(step.clone()).chain(step).collect();
         let asked: Vec<(&str, Vec<String>, i64)> = vec![
-            ("any", vec![texts.outbox_any.clone()], 3),
+            ("any", vec![texts.outbox_any.clone()], 4),
             ("a lane from its middle", vec![lanes(&[branch(parked, "20000", "5")])], 40),
             (
                 "several lanes",
