@@ -103,6 +103,8 @@ pub enum Need {
     /// [`EventStore::watch`](tenure_core::contract::EventStore::watch) and
     /// [`ClusterStore::watch`](tenure_core::contract::ClusterStore::watch).
     Wakeup,
+    /// [`OutboxStore::lists_arrivals`](tenure_core::contract::OutboxStore::lists_arrivals).
+    Arrivals,
     /// [`EventBackend::begin_append`](crate::events::EventBackend::begin_append).
     UserAppend,
     /// [`EventBackend::subscription_audit`](crate::events::EventBackend::subscription_audit) and
@@ -132,6 +134,7 @@ impl fmt::Display for Need {
             Self::KillSessions => "way to kill sessions",
             Self::ConcurrentWriters => "two writers at once",
             Self::Wakeup => "wake-up",
+            Self::Arrivals => "list of what has just come",
             Self::UserAppend => "append in a user's transaction",
             Self::Audit => "view of the audit table",
             Self::Neighbour => "second cluster in the same place",

@@ -41,6 +41,12 @@ pub enum Rule {
     LookFromHead,
     /// When there are more sources than can be held, those that had their turn make way; off: they stay.
     MakeWay,
+    /// What was read of the list of arrivals and not taken in is read again before what is behind it; off: it is passed by.
+    ReadAgainWhatWasLeft,
+    /// The numbers before those that were read are asked for again and again; off: the list is read only forwards.
+    LookBehind,
+    /// A source of which so much is held that there is no room for others gives some of it back; off: it keeps it.
+    MakeRoom,
     /// An outcome whose record had no answer is recorded again; off: it is forgotten.
     RecordAgain,
     /// An attempt is recorded only as the next one of a pending row; off: whatever the row is.
@@ -87,7 +93,7 @@ pub enum Rule {
 
 impl Rule {
     /// Every rule there is.
-    pub const ALL: [Self; 38] = [
+    pub const ALL: [Self; 41] = [
         Self::TrustFromStart,
         Self::Fence,
         Self::StoreClock,
@@ -105,6 +111,9 @@ impl Rule {
         Self::BuryUntilLooked,
         Self::LookFromHead,
         Self::MakeWay,
+        Self::ReadAgainWhatWasLeft,
+        Self::LookBehind,
+        Self::MakeRoom,
         Self::RecordAgain,
         Self::RecordNextAttempt,
         Self::HaltHolds,

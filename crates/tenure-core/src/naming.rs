@@ -86,7 +86,7 @@ impl Naming {
 const DOUBLE_QUOTES: (char, char) = ('"', '"');
 
 /// Every table a statement may name. Not every database has all of them.
-pub const TABLES: [&str; 20] = [
+pub const TABLES: [&str; 21] = [
     "leases",
     "fences",
     "append_slots",
@@ -98,6 +98,7 @@ pub const TABLES: [&str; 20] = [
     "schema",
     "outbox",
     "outbox_pending",
+    "outbox_arrivals",
     "outbox_attempts",
     "outbox_dead",
     "inbox",

@@ -4,5 +4,6 @@
 SELECT p.id
 FROM {outbox_pending} AS p FORCE INDEX (PRIMARY)
 LEFT JOIN {outbox} AS o FORCE INDEX (PRIMARY) ON o.id = p.id
-WHERE p.id IN ($1) AND o.id IS NULL
+LEFT JOIN {outbox_arrivals} AS n FORCE INDEX (PRIMARY) ON n.id = p.id
+WHERE p.id IN ($1) AND (o.id IS NULL OR n.id IS NOT NULL)
 FOR UPDATE

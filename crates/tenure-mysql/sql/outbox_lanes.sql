@@ -6,6 +6,7 @@ SELECT {outbox_columns}
 FROM ($1) AS f
 STRAIGHT_JOIN {outbox_pending} AS p ON p.id = f.id
 LEFT JOIN {outbox} AS o ON o.id = f.id
+LEFT JOIN {outbox_arrivals} AS n ON n.id = f.id
 UNION ALL
 (
     SELECT {fresh_columns}

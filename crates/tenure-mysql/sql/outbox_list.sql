@@ -9,11 +9,12 @@ FROM (
         SELECT o.id,
                CASE
                    WHEN {outbox_fits_fragment}
-                    AND ($10 = 0 OR (o.fresh IS NULL AND p.id IS NULL AND d.id IS NULL))
+                    AND ($10 = 0 OR (o.fresh IS NULL AND p.id IS NULL AND n.id IS NULL AND d.id IS NULL))
                    THEN 1 ELSE 0
                END AS fits
         FROM {outbox} AS o FORCE INDEX (PRIMARY)
         LEFT JOIN {outbox_pending} AS p ON p.id = CASE WHEN $10 = 1 AND {outbox_fits_fragment} THEN o.id END
+        LEFT JOIN {outbox_arrivals} AS n ON n.id = CASE WHEN $10 = 1 AND p.id IS NULL AND {outbox_fits_fragment} THEN o.id END
         LEFT JOIN {outbox_dead} AS d ON d.id = CASE WHEN $10 = 1 AND p.id IS NULL AND {outbox_fits_fragment} THEN o.id END
         WHERE o.id < $1 AND o.id > $2
         ORDER BY o.id DESC

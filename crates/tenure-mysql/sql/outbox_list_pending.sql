@@ -16,6 +16,14 @@ FROM (
             )
             UNION
             (
+                SELECT a.id
+                FROM {outbox_arrivals} AS a FORCE INDEX (PRIMARY)
+                WHERE a.id < $1 AND a.id > $2
+                ORDER BY a.id DESC
+                LIMIT $3
+            )
+            UNION
+            (
                 SELECT n.id
                 FROM {outbox} AS n FORCE INDEX (fresh)
                 WHERE n.fresh = 1 AND n.id < $1 AND n.id > $2

@@ -1,10 +1,13 @@
 -- Holds messages, and their rows in the queue, in the order of their numbers: whoever else than a relay decides what becomes of
 -- a message holds its row first. What is not in the queue is finished, or fresh.
 -- $1 numbers
-SELECT o.id, CASE WHEN p.id IS NOT NULL THEN p.queued WHEN o.fresh IS NOT NULL THEN 3 ELSE 0 END AS queued, p.attempts,
-       p.lane <> X'' AS ordered
+SELECT o.id,
+       CASE WHEN n.id IS NOT NULL THEN 5 WHEN p.id IS NOT NULL THEN p.queued WHEN o.fresh IS NOT NULL THEN 3 ELSE 0 END AS queued,
+       CASE WHEN n.id IS NOT NULL THEN 0 ELSE p.attempts END AS attempts,
+       CASE WHEN n.id IS NOT NULL THEN octet_length(o.source) BETWEEN 1 AND 500 ELSE p.lane <> X'' END AS ordered
 FROM {outbox} AS o FORCE INDEX (PRIMARY)
 LEFT JOIN {outbox_pending} AS p FORCE INDEX (PRIMARY) ON p.id = o.id
+LEFT JOIN {outbox_arrivals} AS n FORCE INDEX (PRIMARY) ON n.id = o.id
 WHERE o.id IN ($1)
 ORDER BY o.id
 FOR UPDATE

@@ -21,6 +21,14 @@ FROM (
         )
         UNION ALL
         (
+            SELECT a.id, {pending_lane_fragment}, 1, {outbox_due_fragment}, 0
+            FROM {outbox_arrivals} AS a FORCE INDEX (PRIMARY)
+            LEFT JOIN {outbox} AS o ON o.id = a.id
+            ORDER BY a.id
+            LIMIT $1
+        )
+        UNION ALL
+        (
             SELECT o.id, {pending_lane_fragment}, 1, {outbox_due_fragment}, 0
             FROM {outbox} AS o FORCE INDEX (fresh)
             WHERE o.fresh IS NOT NULL

@@ -3,4 +3,5 @@
 SELECT {outbox_columns}
 FROM {outbox_pending} AS p FORCE INDEX (PRIMARY)
 LEFT JOIN {outbox} AS o ON o.id = p.id
+LEFT JOIN {outbox_arrivals} AS n ON n.id = p.id
 WHERE p.id IN ($1)

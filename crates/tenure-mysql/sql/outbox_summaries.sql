@@ -19,6 +19,7 @@ FROM (
     SELECT {outbox_summary_columns}
     FROM {outbox} AS o FORCE INDEX (PRIMARY)
     LEFT JOIN {outbox_pending} AS p ON p.id = o.id
+    LEFT JOIN {outbox_arrivals} AS n ON n.id = o.id
     LEFT JOIN {outbox_dead} AS d ON d.id = o.id
     WHERE o.id IN ($1)
 ) AS s

@@ -17,6 +17,10 @@ STRAIGHT_JOIN (
     WHERE p.queued = 1
     UNION ALL
     SELECT o.id, {pending_lane_fragment}, {outbox_due_fragment}, 0
+    FROM {outbox_arrivals} AS a
+    STRAIGHT_JOIN {outbox} AS o ON o.id = a.id
+    UNION ALL
+    SELECT o.id, {pending_lane_fragment}, {outbox_due_fragment}, 0
     FROM {outbox} AS o FORCE INDEX (fresh)
     WHERE o.fresh IS NOT NULL
 ) AS w

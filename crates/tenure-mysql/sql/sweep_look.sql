@@ -1,7 +1,7 @@
 -- Messages by number, with when they were finished: null while they are not. One that was never delivered is not finished.
 -- $1 after which number, $2 how many
 SELECT o.id, TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', o.created_at) AS created_us,
-       CASE WHEN p.id IS NULL AND o.fresh IS NULL THEN TIMESTAMPDIFF(
+       CASE WHEN p.id IS NULL AND n.id IS NULL AND o.fresh IS NULL THEN TIMESTAMPDIFF(
            MICROSECOND, '1970-01-01 00:00:00',
            coalesce(
                d.discarded_at, d.died_at,
@@ -14,6 +14,7 @@ SELECT o.id, TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', o.created_at) AS 
        d.id IS NOT NULL AS dead, d.discarded_at IS NOT NULL AS discarded
 FROM {outbox} AS o FORCE INDEX (PRIMARY)
 LEFT JOIN {outbox_pending} AS p ON p.id = o.id
+LEFT JOIN {outbox_arrivals} AS n ON n.id = o.id
 LEFT JOIN {outbox_dead} AS d ON d.id = o.id
 WHERE o.id > $1
 ORDER BY o.id

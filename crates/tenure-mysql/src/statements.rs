@@ -57,6 +57,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         tables: &[],
         sql: include_str!("../sql/migrations/0008_fresh.sql"),
     },
+    Migration {
+        version: 9,
+        description: "what has just come is a list",
+        tables: &["outbox_arrivals"],
+        sql: include_str!("../sql/migrations/0009_arrivals.sql"),
+    },
 ];
 
 /// What a server is asked first.

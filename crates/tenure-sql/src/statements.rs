@@ -68,15 +68,18 @@ declare! { $
     nodes_write nodes_delete daemons_write daemons_delete
     session_uncommitted cluster_wait cluster_settled
     // The outbox: what is enqueued, looked at, recorded, swept; what an operator sees and does; the inbox.
-    outbox_due_fragment outbox_columns outbox_clock outbox_any
+    outbox_due_fragment outbox_message_columns outbox_columns outbox_clock outbox_any
     outbox_insert outbox_existing outbox_savepoint outbox_undo
     pending_lane_fragment pending_place_fragment pending_index_fragment pending_add pending_add_one pending_add_now
-    fresh_columns fresh_any fresh_hold fresh_add fresh_clear orphans_hold orphans_delete
+    pending_lay
+    outbox_comes_fragment arrival_columns arrival_checked_columns arrivals_look arrivals_check arrivals_again arrivals_behind
+    arrivals_next arrivals_add arrivals_add_one arrivals_put arrivals_hold arrivals_remove arrivals_remove_run arrivals_orphans
+    fresh_columns fresh_any fresh_hold fresh_clear orphans_hold orphans_delete
     outbox_lanes outbox_lane outbox_lane_head outbox_sources outbox_walk outbox_walk_find outbox_walk_move outbox_walk_head
     outbox_walk_end outbox_names outbox_heads outbox_head
     outbox_unordered outbox_unordered_narrow outbox_unordered_next outbox_rows outbox_load
     outbox_lock outbox_finish outbox_again outbox_halt outbox_revive outbox_release outbox_delete
-    attempts_add attempts_list attempts_delete
+    attempts_add attempts_add_run attempts_list attempts_delete
     dead_add dead_find dead_find_cause dead_read dead_discard dead_delete dead_cause_next dead_cause dead_causes
     outbox_fits_fragment walked_columns listed_columns
     outbox_list outbox_list_pending outbox_list_dead outbox_list_discarded outbox_list_cause outbox_row_before

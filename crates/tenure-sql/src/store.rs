@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use tenure_core::StoreError;
 use tenure_core::naming::Naming;
@@ -25,6 +26,8 @@ pub(crate) struct Shared {
     pub(crate) texts: &'static Texts,
     pub(crate) migrations: &'static [Migration],
     pub(crate) quotes: (char, char),
+    /// Whether the last look has seen anything in lanes of the outbox. A hint: what is gone by it is looked at once more.
+    pub(crate) laned: AtomicBool,
 }
 
 impl SqlStore {
@@ -37,7 +40,17 @@ impl SqlStore {
         quotes: (char, char),
     ) -> Self {
         let statements = Statements::new(texts, &naming, quotes);
-        Self { shared: Arc::new(Shared { driver, naming, statements, texts, migrations, quotes }) }
+        Self {
+            shared: Arc::new(Shared {
+                driver,
+                naming,
+                statements,
+                texts,
+                migrations,
+                quotes,
+                laned: AtomicBool::new(false),
+            }),
+        }
     }
 
     /// The driver.

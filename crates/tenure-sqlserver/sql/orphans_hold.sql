@@ -5,4 +5,5 @@ SELECT p.id
 FROM (SELECT DISTINCT id FROM OPENJSON(@P1) WITH (id bigint '$')) AS asked
 INNER LOOP JOIN {outbox_pending} AS p WITH (UPDLOCK, ROWLOCK) ON p.id = asked.id
 LEFT LOOP JOIN {outbox} AS o WITH (READCOMMITTEDLOCK) ON o.id = p.id
-WHERE o.id IS NULL
+LEFT LOOP JOIN {outbox_arrivals} AS n WITH (READCOMMITTEDLOCK) ON n.id = p.id
+WHERE o.id IS NULL OR n.id IS NOT NULL

@@ -7,6 +7,7 @@ SELECT {outbox_columns}
 FROM (@P1) AS f
 INNER LOOP JOIN {outbox_pending} AS p ON p.id = f.id
 LEFT LOOP JOIN {outbox} AS o ON o.id = f.id
+LEFT LOOP JOIN {outbox_arrivals} AS n ON n.id = f.id
 UNION ALL
 SELECT fresh.* FROM (
     SELECT TOP (@P2) {fresh_columns}

@@ -12,6 +12,7 @@ FROM (
                     AND (@P10 = 0 OR (
                         o.fresh IS NULL
                         AND NOT EXISTS (SELECT 1 FROM {outbox_pending} AS p WHERE p.id = o.id)
+                        AND NOT EXISTS (SELECT 1 FROM {outbox_arrivals} AS n WHERE n.id = o.id)
                         AND NOT EXISTS (SELECT 1 FROM {outbox_dead} AS d WHERE d.id = o.id)
                     ))
                    THEN 1 ELSE 0

@@ -17,6 +17,14 @@ FROM (
                     ORDER BY p.id DESC
                 ) AS waiting
                 UNION
+                SELECT came.id
+                FROM (
+                    SELECT TOP (@P3) a.id
+                    FROM {outbox_arrivals} AS a
+                    WHERE a.id < @P1 AND a.id > @P2
+                    ORDER BY a.id DESC
+                ) AS came
+                UNION
                 SELECT added.id
                 FROM (
                     SELECT TOP (@P3) n.id

@@ -20,6 +20,14 @@ FROM (
             ORDER BY p.id
         ) AS waiting
         UNION ALL
+        SELECT came.id, came.lane, 1, came.due_us, 0
+        FROM (
+            SELECT TOP (@P1) a.id, {pending_lane_fragment} AS lane, {outbox_due_fragment} AS due_us
+            FROM {outbox_arrivals} AS a WITH (READPAST, READCOMMITTEDLOCK)
+            LEFT JOIN {outbox} AS o WITH (READPAST, READCOMMITTEDLOCK) ON o.id = a.id
+            ORDER BY a.id
+        ) AS came
+        UNION ALL
         SELECT added.id, added.lane, 1, added.due_us, 0
         FROM (
             SELECT TOP (@P1) o.id, {pending_lane_fragment} AS lane, {outbox_due_fragment} AS due_us

@@ -3,3 +3,4 @@
 SELECT {outbox_columns} FROM (SELECT DISTINCT id FROM OPENJSON(@P1) WITH (id bigint '$')) AS asked
 INNER LOOP JOIN {outbox_pending} AS p ON p.id = asked.id
 LEFT LOOP JOIN {outbox} AS o ON o.id = p.id
+LEFT LOOP JOIN {outbox_arrivals} AS n ON n.id = p.id

@@ -20,6 +20,7 @@ FROM (
     FROM (SELECT DISTINCT id FROM OPENJSON(@P1) WITH (id bigint '$')) AS asked
     INNER LOOP JOIN {outbox} AS o ON o.id = asked.id
     LEFT LOOP JOIN {outbox_pending} AS p ON p.id = o.id
+    LEFT LOOP JOIN {outbox_arrivals} AS n ON n.id = o.id
     LEFT LOOP JOIN {outbox_dead} AS d ON d.id = o.id
 ) AS s
 ORDER BY s.id DESC

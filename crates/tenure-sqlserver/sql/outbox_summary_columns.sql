@@ -1,5 +1,5 @@
 -- What outbox_summaries makes a message for people to see of.
-o.id, o.message_id, CASE WHEN p.id IS NOT NULL THEN p.queued WHEN o.fresh IS NOT NULL THEN 1 ELSE 0 END AS queued,
+o.id, o.message_id, CASE WHEN n.id IS NOT NULL THEN 1 WHEN p.id IS NOT NULL THEN p.queued WHEN o.fresh IS NOT NULL THEN 1 ELSE 0 END AS queued,
 o.source, o.source_seq, o.source_index, o.topic, o.type,
 DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
 coalesce(p.due_us, {outbox_due_fragment}) AS due_us,

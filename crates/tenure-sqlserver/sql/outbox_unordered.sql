@@ -3,6 +3,7 @@
 SELECT TOP (@P3) {outbox_columns}
 FROM {outbox_pending} AS p WITH (INDEX (queue), READPAST, READCOMMITTEDLOCK)
 LEFT LOOP JOIN {outbox} AS o ON o.id = p.id
+LEFT LOOP JOIN {outbox_arrivals} AS n ON n.id = p.id
 WHERE p.lane = 0x
   AND (p.place_a > @P1 OR (p.place_a = @P1 AND p.place_b = 0 AND p.id > @P2))
   AND p.place_a <= DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now)

@@ -18,6 +18,10 @@ CROSS JOIN (
     WHERE p.queued = 1
     UNION ALL
     SELECT o.id, {pending_lane_fragment}, {outbox_due_fragment}, 0
+    FROM {outbox_arrivals} AS a WITH (READPAST, READCOMMITTEDLOCK)
+    INNER JOIN {outbox} AS o WITH (READPAST, READCOMMITTEDLOCK) ON o.id = a.id
+    UNION ALL
+    SELECT o.id, {pending_lane_fragment}, {outbox_due_fragment}, 0
     FROM {outbox} AS o WITH (INDEX (fresh), READPAST, READCOMMITTEDLOCK)
     WHERE o.fresh IS NOT NULL
 ) AS w

@@ -71,6 +71,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         tables: &[],
         sql: include_str!("../sql/migrations/0008_fresh.sql"),
     },
+    Migration {
+        version: 9,
+        description: "what has just come is a list",
+        tables: &["outbox_arrivals"],
+        sql: include_str!("../sql/migrations/0009_arrivals.sql"),
+    },
 ];
 
 /// The statements of all migrations for tables of these names, as a script for `sqlcmd`. Connects to nothing.

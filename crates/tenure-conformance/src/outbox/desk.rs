@@ -8,8 +8,8 @@ use tenure_core::id::NodeName;
 use tenure_core::lease::Fence;
 use tenure_core::outbox::{
     Attempt, Count, DeadWalk, Details, Discover, Enqueued, Filter, Kind, LaneLook, Limits, Look, MessageId,
-    NewMessage, Next, Outcome, Page, Place, Recorded, RowId, Selection, State, Stats, Stored, Summary,
-    UnorderedLook,
+    NewMessage, Next, Outcome, Page, Place, Recorded, RowId, Selection, Sequence, State, Stats, Stored,
+    Summary, UnorderedLook,
 };
 use tenure_core::time::StoreTime;
 use uuid::Uuid;
@@ -34,6 +34,11 @@ pub(crate) fn of(source: &str, number: u32) -> NewMessage {
     message(number).from_source(source)
 }
 
+/// The same, with a place of its own there.
+pub(crate) fn placed(source: &str, version: i64, index: i32) -> NewMessage {
+    NewMessage { sequence: Sequence { version, index }, ..of(source, 0) }
+}
+
 pub(crate) fn id_of(message: &NewMessage) -> MessageId {
     message.id.expect("a message with an id")
 }
@@ -51,10 +56,9 @@ pub(crate) fn only(message: &NewMessage) -> Filter {
 /// A look at everything that is due.
 pub(crate) fn everywhere() -> Look {
     Look {
-        lanes: Vec::new(),
         discover: Some(Discover { after: None, sources: ALL, rows_each: ALL, except: Vec::new() }),
         unordered: Some(UnorderedLook { after: None, limit: ALL }),
-        part: None,
+        ..Look::default()
     }
 }
 

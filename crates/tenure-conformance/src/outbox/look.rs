@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use tenure_core::outbox::{Discover, Look, MessageId, NewMessage, Sequence, UnorderedLook};
+use tenure_core::outbox::{Discover, Look, MessageId, UnorderedLook};
 
 use super::backend::OutboxBackend;
-use super::desk::{Desk, again, at_lane, dead, deliverable, everywhere, id_of, ids, message, of};
+use super::desk::{Desk, again, at_lane, dead, deliverable, everywhere, id_of, ids, message, of, placed};
 use crate::backend::Need;
 use crate::suite::skip;
 
@@ -13,10 +13,6 @@ use crate::suite::skip;
 const LATER: Duration = Duration::from_secs(3_600);
 /// Due after a moment.
 const SOON: Duration = Duration::from_millis(800);
-
-fn placed(source: &str, version: i64, index: i32) -> NewMessage {
-    NewMessage { sequence: Sequence { version, index }, ..of(source, 0) }
-}
 
 /// Within a source by version and index, then by insertion; whatever was inserted first.
 pub async fn s44_a_source_is_ordered_by_its_sequence_and_not_by_insertion(backend: &dyn OutboxBackend) {

@@ -5,6 +5,7 @@
 use crate::suite::Case;
 
 pub mod admin;
+pub mod arrivals;
 mod backend;
 pub mod causes;
 pub mod content;
@@ -77,6 +78,17 @@ macro_rules! __outbox_cases {
                 e7_a_search_goes_on_behind_rows_of_other_parts,
                 e7_a_part_is_told_when_its_own_is_due,
                 e7_order_within_a_source_is_kept_by_parts,
+            }
+            arrivals {
+                what_has_come_is_listed_by_its_number,
+                what_has_a_place_of_its_own_is_in_its_lane,
+                what_a_foreign_program_inserts_is_listed,
+                s30_what_was_committed_late_is_told,
+                s44_what_is_behind_a_failure_is_laid_into_its_lane,
+                s45_a_listed_message_dies_as_any_other,
+                s41_a_run_is_recorded_once,
+                what_a_relay_gives_back_is_laid_into_its_lane,
+                without_the_list_everything_is_in_lanes,
             }
             content {
                 a_large_payload_is_loaded_when_its_turn_has_come,

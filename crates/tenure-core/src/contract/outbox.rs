@@ -28,7 +28,7 @@ pub trait OutboxStore: Send + Sync + fmt::Debug {
     /// the data that its messages speak of.
     async fn enqueue(&self, messages: &[NewMessage], limits: &Limits) -> Result<Vec<Enqueued>, EnqueueError>;
 
-    /// What is pending, by one snapshot. Changes nothing.
+    /// What is pending, by one snapshot. Changes nothing but where a row is found: what has just come may be laid into its lane.
     ///
     /// A look at a [part](Look::part) sees only what belongs to that part. Which part that is for a row is the store's own
     /// choice, but for a given number of parts
@@ -41,6 +41,12 @@ pub trait OutboxStore: Send + Sync + fmt::Debug {
     /// steps and no more ([`Part::source_steps`](crate::outbox::Part::source_steps), `row_steps`): then it says from where to
     /// go on, also if it has found nothing.
     async fn look(&self, look: &Look) -> Result<Page, StoreError>;
+
+    /// Whether the store lists what has just come, and tells it apart from what stands in lanes: see
+    /// [`ArrivalsLook`](crate::outbox::ArrivalsLook).
+    fn lists_arrivals(&self) -> bool {
+        false
+    }
 
     /// The payload of a row that was too large to be carried along. One above the limit is not read.
     async fn load(&self, id: RowId, limits: &Limits) -> Result<Loaded, StoreError>;

@@ -24,6 +24,10 @@ pub(super) struct Lane {
     pub(super) read_from_head: Monotonic,
     /// Whether the last look at it found fewer rows than it asked for.
     pub(super) dry: bool,
+    /// All that is known of it has just come: there is no lane of it in the store to be looked at.
+    pub(super) arrives: bool,
+    /// Some of what is known of it has just come.
+    pub(super) came: bool,
     /// By which look more of it was last asked for.
     pub(super) asked: u64,
     /// Since when it is known.
@@ -41,6 +45,8 @@ impl Lane {
             read_to: None,
             read_from_head: now,
             dry: false,
+            arrives: false,
+            came: false,
             asked: look,
             since: now,
         }
@@ -61,10 +67,23 @@ impl Lane {
         self.held.saturating_sub(self.unrecorded)
     }
 
-    /// Takes in a row that was read.
+    /// A source of which a row has just come.
+    pub(super) fn arriving(now: Monotonic, look: u64) -> Self {
+        Self { dry: true, arrives: true, ..Self::new(now, look) }
+    }
+
+    /// Takes in a row that was read from its lane.
     pub(super) fn insert(&mut self, row: Stored) {
-        self.held += 1;
+        self.arrives = false;
         self.read_to = self.read_to.max(Some(row.place()));
+        self.held += 1;
+        self.put(row);
+    }
+
+    /// Takes in a row that has just come: how far the lane was read is another matter.
+    pub(super) fn arrive(&mut self, row: Stored) {
+        self.came = true;
+        self.held += 1;
         self.put(row);
     }
 

@@ -32,6 +32,8 @@ pub struct Look {
     pub discover: Option<Discover>,
     /// Rows without a source.
     pub unordered: Option<UnorderedLook>,
+    /// Messages that have just come, where the store lists them. Without it, it lays them all into their lanes first.
+    pub arrivals: Option<ArrivalsLook>,
     /// Only what belongs to this part; `None` everything.
     pub part: Option<Part>,
 }
@@ -69,6 +71,37 @@ pub struct UnorderedLook {
     pub limit: u32,
 }
 
+/// Messages that have just come, in the order of their numbers, whatever their source.
+///
+/// A store that [lists them](crate::contract::OutboxStore::lists_arrivals) reads and removes many at once for the price of a few, because
+/// they stand side by side. What cannot go at once, it lays into its lane: from then on it is found as every other row.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ArrivalsLook {
+    /// Only rows after this number; `None` from the first on.
+    pub after: Option<RowId>,
+    /// How many at most.
+    pub limit: u32,
+    /// These too, by their numbers.
+    pub again: Vec<RowId>,
+    /// The first so many numbers that are there, up to `after`: whoever knows which of them it holds knows what was committed late.
+    pub behind: Option<u32>,
+    /// Sources whose rows are to be laid into their lanes, of those that this look comes across.
+    pub lay: Vec<String>,
+}
+
+/// What a look has found among the messages that have just come.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Arrivals {
+    /// The rows, in the order of their numbers. None of a source that has anything in its lane.
+    pub rows: Vec<Stored>,
+    /// How far they were read, laid ones included; `None` when there were none.
+    pub read_to: Option<RowId>,
+    /// Whether there may be more behind that.
+    pub more: bool,
+    /// The numbers that were asked for.
+    pub behind: Vec<RowId>,
+}
+
 /// The answer to a look.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
@@ -90,6 +123,8 @@ pub struct Page {
     /// Whether there is something that this look could not see through, so that more may be due than it has found: what other
     /// programs have inserted and no relay could put into the queue yet.
     pub unseen: bool,
+    /// Messages that have just come.
+    pub arrivals: Arrivals,
 }
 
 impl Page {
@@ -103,6 +138,7 @@ impl Page {
             next_due: None,
             resting: Vec::new(),
             unseen: false,
+            arrivals: Arrivals::default(),
         }
     }
 }

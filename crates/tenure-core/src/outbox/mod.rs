@@ -30,6 +30,8 @@ mod dead_walk;
 mod decode;
 mod drain;
 #[cfg(test)]
+mod drain_arrivals_tests;
+#[cfg(test)]
 mod drain_tests;
 mod ids;
 mod inbox;
@@ -55,7 +57,8 @@ pub use drain::{Drain, Flight, Landing};
 pub use ids::{MessageId, deterministic_id};
 pub use inbox::{Accept, Consumer, InboxSettings, fingerprint};
 pub use look::{
-    Discover, Found, INLINE_MAX_BYTES, LaneLook, Loaded, Look, Page, Place, RowId, Stored, UnorderedLook,
+    Arrivals, ArrivalsLook, Discover, Found, INLINE_MAX_BYTES, LaneLook, Loaded, Look, Page, Place, RowId,
+    Stored, UnorderedLook,
 };
 pub(crate) use message::is_json;
 pub use message::{

@@ -341,7 +341,8 @@ async fn the_rights_that_are_named_are_enough(sandbox: &Sandbox) {
     for (rights, tables) in [
         (
             "SELECT, INSERT, UPDATE",
-            ["events", "streams", "inbox", "outbox", "outbox_pending", "checkpoints"].as_slice(),
+            ["events", "streams", "inbox", "outbox", "outbox_pending", "outbox_arrivals", "checkpoints"]
+                .as_slice(),
         ),
         ("INSERT", &["append_slots"]),
         ("SELECT, INSERT, DELETE", &["parked"]),

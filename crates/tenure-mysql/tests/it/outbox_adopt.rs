@@ -436,6 +436,7 @@ fn what_is_not_in_the_queue_yet_is_pending_all_the_same() {
 fn alone_or_among_others_a_message_gets_the_same_place() {
     on_both(|sandbox| async move {
         let (store, mut user) = (sandbox.store().await, sandbox.user().await);
+        let sql = sandbox.sql().await;
         let plain = || NewMessage::json("t", "k", "{}");
         let longest = "ü".repeat(250);
         let kinds = [
@@ -464,6 +465,8 @@ fn alone_or_among_others_a_message_gets_the_same_place() {
                 store.outbox().enqueue_all(&mut open, &messages).await.unwrap();
                 open.commit().await.unwrap();
             }
+            // What has just come is laid into its lane by whoever does not ask for the list.
+            look(&sql).await;
             let rows = sandbox.query(&places).await;
             let text = |row: &sqlx::mysql::MySqlRow| -> Vec<String> {
                 (0..7).map(|at| sqlx::Row::get_unchecked(row, at)).collect()

@@ -15,6 +15,8 @@ const TEXTS: Texts = include_statements!("../../sql/");
 
 /// How many rows each table has.
 const FEW: u32 = 20;
+/// Where the numbers begin that are on the list of what has just come.
+const LISTED: u32 = 1_000;
 
 /// The rows with these numbers, in every table that rows are taken out of, or held in, together.
 fn rows(sandbox: &Sandbox, numbers: impl Iterator<Item = u32>) -> String {
@@ -25,6 +27,7 @@ fn rows(sandbox: &Sandbox, numbers: impl Iterator<Item = u32>) -> String {
             "INSERT INTO {outbox} (id, message_id, source, topic, type, payload, fresh) \
              VALUES ({n}, '{id}', 's{n}', 't', 'k', 'x', NULL); \
              INSERT INTO {pending} (id, lane, place_a, place_b, due_us) VALUES ({n}, 's{n}', 0, 0, 0); \
+             INSERT INTO {arrivals} (id) VALUES ({listed}); \
              INSERT INTO {attempts} (message, number, outcome, took_us, node) VALUES ({n}, 1, 'success', 1, 'n'); \
              INSERT INTO {dead} (id, outcome, attempts, halts) VALUES ({n}, 'poison', 1, 0); \
              INSERT INTO {inbox} (consumer, message_id, accepted_at) VALUES ('c', '{id}', '2020-01-01'); \
@@ -40,6 +43,8 @@ fn rows(sandbox: &Sandbox, numbers: impl Iterator<Item = u32>) -> String {
              INSERT INTO {fences} VALUES ('l{n}', 1, 1);",
             outbox = t("outbox"),
             pending = t("outbox_pending"),
+            arrivals = t("outbox_arrivals"),
+            listed = n + LISTED,
             attempts = t("outbox_attempts"),
             dead = t("outbox_dead"),
             inbox = t("inbox"),
@@ -70,6 +75,8 @@ fn locking(texts: &Statements, many: u32) -> Vec<String> {
     let numbers = list(&|n| n.to_string());
     let ids = list(&|n| format!("'00000000-0000-4000-8000-{n:012}'"));
     let leases = list(&|n| format!("'l{n}'"));
+    let listed = list(&|n| (n + LISTED).to_string());
+    let (first, last) = (&*(1 + LISTED).to_string(), &*(many + LISTED).to_string());
     vec![
         filled(&texts.outbox_delete, &[&numbers]),
         filled(&texts.attempts_delete, &[&numbers]),
@@ -83,7 +90,12 @@ fn locking(texts: &Statements, many: u32) -> Vec<String> {
         filled(&texts.outbox_again, &["7", "1000"]),
         filled(&texts.outbox_existing, &[&ids]),
         filled(&texts.fresh_hold, &["256", "0", "500"]),
-        filled(&texts.fresh_add, &[&numbers]),
+        filled(&texts.pending_lay, &[&numbers]),
+        filled(&texts.arrivals_hold, &[&listed]),
+        filled(&texts.arrivals_orphans, &[&listed]),
+        filled(&texts.arrivals_remove, &[&listed]),
+        filled(&texts.arrivals_remove_run, &[first, last]),
+        filled(&texts.attempts_add_run, &[first, last, "'success'", "1", "'n'", "1"]),
         filled(&texts.fresh_clear, &[&numbers]),
         filled(&texts.inbox_delete, &["'c'", &ids, "1000"]),
         filled(&texts.inbox_read, &["'c'", "'00000000-0000-4000-8000-000000000007'"]),

@@ -43,7 +43,7 @@ async fn fill(sandbox: &Sandbox) {
 /// Puts everything into the queue that is not there, as a relay would.
 fn queue(sandbox: &Sandbox) -> String {
     let texts = Statements::new(&TEXTS, &sandbox.options().naming, ('`', '`'));
-    let (outbox, all) = (sandbox.table("outbox"), texts.fresh_add.replace("o.id IN ($1)", "o.fresh = 1"));
+    let (outbox, all) = (sandbox.table("outbox"), texts.pending_lay.replace("o.id IN ($1)", "o.fresh = 1"));
     format!("{all}; UPDATE {outbox} SET fresh = NULL")
 }
 
@@ -133,7 +133,7 @@ fn the_hot_statements_read_what_they_answer_and_little_else() {
                 )],
                 16,
             ),
-            ("without a source", vec![filled(&texts.outbox_unordered, &[&first, &first, "20"])], 60),
+            ("without a source", vec![filled(&texts.outbox_unordered, &[&first, &first, "20"])], 85),
             (
                 "without a source, narrow",
                 vec![filled(&texts.outbox_unordered_narrow, &[&first, &first, "20"])],

@@ -16,10 +16,9 @@ use crate::sandbox::{Mode, Sandbox};
 
 fn everything() -> Look {
     Look {
-        lanes: Vec::new(),
         discover: Some(Discover { after: None, sources: 1000, rows_each: 1000, except: Vec::new() }),
         unordered: Some(UnorderedLook { after: None, limit: 1000 }),
-        part: None,
+        ..Look::default()
     }
 }
 

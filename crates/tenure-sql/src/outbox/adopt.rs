@@ -55,31 +55,46 @@ impl Shared {
             let hold = [Call::new(&statements.begin, []), Call::new(&statements.fresh_hold, params)];
             let held = session.run_all(&hold).await?;
             let held = self.marked(held.into_iter().next_back().unwrap_or_default())?;
-            after = held.last().copied().unwrap_or(after);
-            let numbers: Vec<i64> = held.into_iter().map(|(_, number)| number).collect();
+            after = held.last().map_or(after, |last| (last.mark, last.number));
             let mut writes = Vec::new();
-            if !numbers.is_empty() {
-                let all = || vec![Value::list(numbers.iter().copied())];
+            if !held.is_empty() {
+                let all = Value::list(held.iter().map(|fresh| fresh.number));
                 // The messages first, as everyone does.
-                writes.push(Call::new(&statements.fresh_clear, all()));
-                writes.push(Call::new(&statements.fresh_add, all()));
+                writes.push(Call::new(&statements.fresh_clear, vec![all]));
+                let (listed, laid): (Vec<_>, Vec<_>) = held.iter().partition(|fresh| fresh.comes);
+                if !listed.is_empty() {
+                    let rows = listed.iter().map(|fresh| vec![fresh.number.into()]).collect();
+                    writes.push(Call::new(&statements.arrivals_put, vec![Value::Rows(rows)]));
+                }
+                if !laid.is_empty() {
+                    self.note_laned(true);
+                    let all = Value::list(laid.iter().map(|fresh| fresh.number));
+                    writes.push(Call::new(&statements.pending_lay, vec![all]));
+                }
             }
             writes.push(Call::new(&statements.commit, []));
             session.run_all(&writes).await?;
-            if numbers.len() < STATEMENT_ROWS {
+            if held.len() < STATEMENT_ROWS {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    /// The marks and numbers of messages.
-    fn marked(&self, answer: Answer) -> Result<Vec<(i64, i64)>, StoreError> {
+    fn marked(&self, answer: Answer) -> Result<Vec<Fresh>, StoreError> {
         let read = |row| {
             let mut cells = Cells::of(row, self.reader());
-            let number = cells.whole()?;
-            Ok((cells.whole()?, number))
+            let (number, mark) = (cells.whole()?, cells.whole()?);
+            Ok(Fresh { mark, number, comes: cells.truth()? })
         };
         answer.rows.into_iter().map(read).collect()
     }
+}
+
+/// A message that is to be put into the queue.
+struct Fresh {
+    mark: i64,
+    number: i64,
+    /// It goes on the list of what has just come, and not into its lane.
+    comes: bool,
 }

@@ -93,6 +93,10 @@ pub(super) enum Stand {
     Fresh,
     /// Its message was deleted by another hand: it is nothing.
     Orphan,
+    /// It has just come, and its source has something in its lane: it is to be laid behind that.
+    Behind,
+    /// No row of its own: there is something in lanes.
+    Laned,
 }
 
 impl Stand {
@@ -102,6 +106,8 @@ impl Stand {
             HALTS => Self::Halts,
             FRESH => Self::Fresh,
             ORPHAN => Self::Orphan,
+            LISTED => Self::Behind,
+            LANED => Self::Laned,
             _ => Self::Waits,
         }
     }
@@ -154,6 +160,10 @@ pub(super) const HALTS: i64 = 2;
 const FRESH: i64 = 3;
 /// What it says of a row whose message is gone.
 const ORPHAN: i64 = 4;
+/// What it says of a row that has just come; in a look, of one whose source has something in its lane.
+pub(super) const LISTED: i64 = 5;
+/// What a row says that stands for whatever is in lanes.
+const LANED: i64 = 6;
 
 pub(super) fn index(number: i64) -> i32 {
     i32::try_from(number).unwrap_or(if number < 0 { i32::MIN } else { i32::MAX })

@@ -257,12 +257,19 @@ impl Shared {
     /// The statements that insert rows of [`values`] and put them into the queue. The first tells of an id that is there
     /// already.
     pub(crate) fn insertion(&self, mut rows: Vec<Vec<Value>>, queues: Queues) -> Vec<Call<'_>> {
-        let ids = Value::list(rows.iter().filter_map(|row| row.first()).cloned());
-        let alone =
-            if let (Queues::ByValues, [row]) = (queues, &rows[..]) { self.addition(row) } else { None };
-        let added = match queues {
-            Queues::Not => None,
-            _ => alone.or_else(|| Some(Call::new(&self.statements.pending_add, vec![ids]))),
+        let texts = &self.statements;
+        let ids = || Value::list(rows.iter().filter_map(|row| row.first()).cloned());
+        // All on the list, or all into lanes: where each stands is known by the numbers of one insert.
+        let come = rows.iter().all(|row| comes(row));
+        let alone = queues == Queues::ByValues && rows.len() == 1;
+        let added = match (queues, rows.first()) {
+            (Queues::Not, _) | (_, None) => None,
+            _ if come && alone => Some(Call::new(&texts.arrivals_add_one, [])),
+            _ if come => Some(Call::new(&texts.arrivals_add, vec![ids()])),
+            (_, Some(row)) => {
+                let added = if alone { self.addition(row) } else { None };
+                added.or_else(|| Some(Call::new(&texts.pending_add, vec![ids()])))
+            }
         };
         for row in &mut rows {
             row.push(if queues == Queues::Not { Value::Int(1) } else { Value::Null });
@@ -330,6 +337,14 @@ fn compare(id: MessageId, message: &NewMessage, there: &Existing) -> Result<(), 
         None => Ok(()),
         Some(differs) => Err(MessageError::Conflict { id, differs }),
     }
+}
+
+/// Whether a row of [`values`] goes on the list of what has just come: it is due, and its number alone says where it stands in its
+/// source.
+fn comes(row: &[Value]) -> bool {
+    let [_, source, sequence, index, .., deliver_at] = row else { return false };
+    let by_number = *source == Value::Null || (*sequence == Value::Int(0) && *index == Value::Int(0));
+    by_number && *deliver_at == Value::Null
 }
 
 /// A row of `outbox_insert`, all but how it comes into the queue.

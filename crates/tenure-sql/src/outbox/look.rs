@@ -13,6 +13,7 @@ use tenure_core::outbox::{Body, Found};
 use tenure_core::outbox::{LaneLook, Limits, Loaded, Look, Page, Place, Sequence, Stored};
 use tenure_core::time::StoreTime;
 
+use super::arrivals::Seen;
 use super::cells::{Cells, Stand, stored};
 use super::unit::Stop;
 use super::{discover, unordered};
@@ -58,13 +59,35 @@ pub(super) fn lanes<'s>(
         .collect()
 }
 
+/// What one look came to.
+struct Once {
+    page: Page,
+    /// There was something to be put into the queue.
+    fresh: bool,
+    /// What stands in lanes and has no message.
+    orphans: Vec<i64>,
+    /// What is to be laid into lanes.
+    lay: Vec<i64>,
+    /// What is on the list and has no message.
+    listed_orphans: Vec<i64>,
+}
+
+impl Once {
+    /// Whether something has to be put in order before the next look sees it.
+    fn is_changed(&self) -> bool {
+        !(self.orphans.is_empty() && self.lay.is_empty() && self.listed_orphans.is_empty())
+    }
+}
+
 impl Shared {
     pub(super) async fn look_on(&self, session: &mut dyn Session, look: &Look) -> Result<Page, Stop> {
         if let Some(why) = self.driver.no_snapshots() {
             return Err(StoreError::Refused { store: self.label().to_owned(), message: why.into() }.into());
         }
         // With nothing in hand, the first question is whether there is anything at all: mostly that is all.
-        let idle = look.lanes.is_empty() && look.unordered.as_ref().is_none_or(|look| look.after.is_none());
+        let idle = look.lanes.is_empty()
+            && look.unordered.as_ref().is_none_or(|look| look.after.is_none())
+            && look.arrivals.as_ref().is_none_or(|look| look.after.is_none());
         let mut more = false;
         if idle {
             let answer = session.run(&Call::new(&self.statements.outbox_any, [])).await?;
@@ -77,32 +100,42 @@ impl Shared {
                 more = self.adopt(session).await?;
             }
         }
-        let (mut page, mut fresh, mut orphans) = self.look_once(session, look).await?;
+        if look.arrivals.is_none() {
+            more |= self.lay_all(session).await?;
+        }
+        let mut seen = self.look_once(session, look).await?;
         for _ in 0..LOOKS {
-            let adopts = fresh && !idle;
+            let adopts = seen.fresh && !idle;
             if adopts {
                 more = self.adopt(session).await?;
             }
-            self.delete_orphans(session, &orphans).await?;
-            if !page.rows.is_empty() || !adopts && orphans.is_empty() {
+            self.lay(session, &seen.lay).await?;
+            self.delete_orphans(session, &seen.orphans).await?;
+            self.delete_listed_orphans(session, &seen.listed_orphans).await?;
+            let found = !seen.page.rows.is_empty() || !seen.page.arrivals.rows.is_empty();
+            if found || !(adopts || seen.is_changed()) {
                 break;
             }
-            (page, fresh, orphans) = self.look_once(session, look).await?;
+            seen = self.look_once(session, look).await?;
         }
-        page.unseen = fresh || !orphans.is_empty();
+        let left = seen.orphans.len() + seen.listed_orphans.len() > 0;
+        let mut page = seen.page;
+        page.unseen = seen.fresh || left;
         if page.unseen {
             let again = if more { page.now } else { page.now.after(AGAIN) };
             note_due(&mut page, again);
         }
+        if !seen.lay.is_empty() || (more && look.arrivals.is_none()) {
+            // It is in lanes now, where this look has not seen it.
+            page.arrivals.more = true;
+            let now = page.now;
+            note_due(&mut page, now);
+        }
         Ok(page)
     }
 
-    /// Looks at what is in the queue. Answers also whether there was anything to be put into it, and what has no message.
-    async fn look_once(
-        &self,
-        session: &mut dyn Session,
-        look: &Look,
-    ) -> Result<(Page, bool, Vec<i64>), Stop> {
+    /// Looks at what is in the queue.
+    async fn look_once(&self, session: &mut dyn Session, look: &Look) -> Result<Once, Stop> {
         let here = |lane: &&LaneLook| look.part.is_none_or(|part| part.has_source(lane.source.as_bytes()));
         let known = look.lanes.iter().filter(here);
         let mut calls = lanes(self, known.map(|lane| (lane.source.as_bytes(), lane.after, lane.limit)));
@@ -113,11 +146,26 @@ impl Shared {
         if let Some(discover) = &look.discover {
             calls.push(discover::page(self, discover, look.part));
         }
+        let list = look.arrivals.as_ref().map(|list| self.arrivals_calls(list, self.checks_lanes()));
+        let (parts, listed): (Vec<_>, Vec<_>) = list.unwrap_or_default().into_iter().unzip();
+        let before_list = calls.len();
+        calls.extend(listed);
         // Last: what a statement took for due is due by this clock too.
         calls.push(Call::new(&self.statements.fresh_any, []));
         let mut answers = session.run_all(&calls).await?;
         let (now, fresh) = self.fresh(&answers.pop().unwrap_or_default())?;
         let mut page = Page::empty(now);
+        let listed = answers.split_off(before_list.min(answers.len()));
+        let mut list = Seen::default();
+        if let Some(asked) = &look.arrivals {
+            list = self.take_arrivals(asked, parts.into_iter().zip(listed).collect())?;
+            if list.unchecked {
+                let (parts, calls): (Vec<_>, Vec<_>) = self.arrivals_calls(asked, true).into_iter().unzip();
+                let answers = session.run_all(&calls).await?;
+                list = self.take_arrivals(asked, parts.into_iter().zip(answers).collect())?;
+            }
+        }
+        page.arrivals = std::mem::take(&mut list.found);
         let sources = look.discover.as_ref().and_then(|_| answers.pop());
         let unordered = answers.split_off(asked_lanes.min(answers.len()));
         let mut orphans = Vec::new();
@@ -129,7 +177,7 @@ impl Shared {
             let into = (&mut page, &mut orphans);
             self.take_unordered(session, look_unordered, look.part, unordered, into).await?;
         }
-        Ok((page, fresh, orphans))
+        Ok(Once { page, fresh, orphans, lay: list.lay, listed_orphans: list.orphans })
     }
 
     /// The clock, and whether anything is to be put into the queue.

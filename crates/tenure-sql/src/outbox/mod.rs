@@ -5,6 +5,7 @@
 //! | `enqueue` | [`Outbox`]: messages in the user's own transaction |
 //! | `store` | the contract of a relay: each call one unit of work |
 //! | `look`, `discover`, `unordered` | what is pending, and how sources are found |
+//! | `arrivals` | what has just come: the list, and how it is laid into lanes |
 //! | `adopt` | what other programs have inserted; who excludes whom |
 //! | `record` | what came of attempts |
 //! | `sweep` | retention |
@@ -15,6 +16,7 @@
 
 mod admin;
 mod adopt;
+mod arrivals;
 mod cells;
 mod dead;
 mod discover;

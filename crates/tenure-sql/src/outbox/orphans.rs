@@ -4,7 +4,6 @@
 //! message is what somebody left who deleted messages, or truncated their table. It holds up nobody: whoever looks passes it over
 //! and deletes it.
 
-use super::cells::Cells;
 use super::unit::Stop;
 use crate::driver::{Call, Session};
 use crate::limits::STATEMENT_ROWS;
@@ -20,20 +19,38 @@ impl Shared {
         orphans: &[i64],
     ) -> Result<(), Stop> {
         let statements = &self.statements;
+        self.delete_left(session, orphans, (&statements.orphans_hold, &statements.orphans_delete)).await
+    }
+
+    /// The same of what is on the list of what has just come.
+    pub(super) async fn delete_listed_orphans(
+        &self,
+        session: &mut dyn Session,
+        orphans: &[i64],
+    ) -> Result<(), Stop> {
+        let statements = &self.statements;
+        self.delete_left(session, orphans, (&statements.arrivals_orphans, &statements.arrivals_remove)).await
+    }
+
+    async fn delete_left(
+        &self,
+        session: &mut dyn Session,
+        orphans: &[i64],
+        (hold, delete): (&str, &str),
+    ) -> Result<(), Stop> {
+        let statements = &self.statements;
         for some in orphans.chunks(STATEMENT_ROWS) {
             let all = vec![Value::list(some.iter().copied())];
-            let hold = [Call::new(&statements.begin, []), Call::new(&statements.orphans_hold, all)];
+            let hold = [Call::new(&statements.begin, []), Call::new(hold, all)];
             let held = session.run_all(&hold).await?.pop().unwrap_or_default();
-            let held: Result<Vec<i64>, _> =
-                held.rows.into_iter().map(|row| Cells::of(row, self.reader()).whole()).collect();
-            let held = held?;
+            let held = self.numbers(held)?;
             let mut writes = Vec::new();
             if !held.is_empty() {
                 tracing::warn!(
                     rows = held.len(),
                     "messages were deleted by hand before they were delivered; what was left of them in the queue is deleted"
                 );
-                writes.push(Call::new(&statements.orphans_delete, vec![Value::list(held)]));
+                writes.push(Call::new(delete, vec![Value::list(held)]));
             }
             writes.push(Call::new(&statements.commit, []));
             session.run_all(&writes).await?;

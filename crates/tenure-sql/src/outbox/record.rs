@@ -3,14 +3,15 @@
 //! Rows are held in the order of their numbers before anything is decided, by everyone who decides about them: see
 //! [`adopt`](super::adopt). What was delivered, as nearly all is, is deleted from the queue at once.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use tenure_core::StoreError;
 use tenure_core::id::NodeName;
 use tenure_core::lease::{Fence, FenceError};
 use tenure_core::outbox::{Next, Outcome, Recorded, RowId};
 
-use super::cells::Cells;
+use super::arrivals::runs;
+use super::cells::{Cells, LISTED};
 use super::unit::Stop;
 use crate::driver::{Answer, Call, Session};
 use crate::limits::STATEMENT_ROWS;
@@ -35,17 +36,17 @@ impl Shared {
         let mut calls = vec![Call::new(&statements.begin, [])];
         calls.extend(office.into_iter().flat_map(|fence| self.hold_fence(fence)));
         let asked = calls.len();
-        // All done at the same attempt, as nearly all are: they are taken out of the queue at once, and it is seen by
-        // their number whether all of them were there.
-        for chunk in outcomes.chunks(STATEMENT_ROWS) {
-            let ids = Value::list(chunk.iter().map(|outcome| outcome.id.0));
-            calls.push(match (quick, chunk.first()) {
-                (true, Some(first)) => {
-                    Call::new(&statements.outbox_finish, vec![ids, (i64::from(first.attempt) - 1).into()])
-                }
-                _ => Call::new(&statements.outbox_lock, vec![ids]),
-            });
+        let term = office.map(|fence| fence.term.as_column());
+        let mut to_note = outcomes.clone();
+        match quick {
+            true => calls.extend(self.finishing(&mut to_note, node, term)),
+            false => calls.extend(outcomes.chunks(STATEMENT_ROWS).map(|chunk| {
+                let ids = Value::list(chunk.iter().map(|outcome| outcome.id.0));
+                Call::new(&statements.outbox_lock, vec![ids])
+            })),
         }
+        let removes: Vec<bool> =
+            calls[asked..].iter().map(|call| *call.sql != statements.attempts_add_run).collect();
         let mut answers = session.run_all(&calls).await?;
         let held = answers.split_off(asked.min(answers.len()));
         if !self.in_office(&answers[1.min(answers.len())..], office)? {
@@ -54,7 +55,8 @@ impl Shared {
         }
         let mut writes = Vec::new();
         if quick {
-            let finished: u64 = held.iter().map(|answer| answer.changed).sum();
+            let removed = held.iter().zip(removes).filter(|(_, removes)| *removes);
+            let finished: u64 = removed.map(|(answer, _)| answer.changed).sum();
             if finished != outcomes.len() as u64 {
                 session.run(&Call::new(&statements.rollback, [])).await?;
                 return Ok(None);
@@ -68,15 +70,51 @@ impl Shared {
             // Of two outcomes of one row, one is of its next attempt.
             outcomes.dedup_by_key(|outcome| outcome.id);
             self.settle_each(&outcomes, &rows, &mut writes);
+            to_note.clone_from(&outcomes);
         }
-        let term = office.map(|fence| fence.term.as_column());
-        for chunk in outcomes.chunks(STATEMENT_ROWS) {
+        for chunk in to_note.chunks(STATEMENT_ROWS) {
             let rows = chunk.iter().map(|outcome| attempt_values(outcome, node, term)).collect();
             writes.push(Call::new(&statements.attempts_add, vec![Value::Rows(rows)]));
         }
         writes.push(Call::new(&statements.commit, []));
         session.run_all(&writes).await?;
         Ok(Some(Recorded::Applied(outcomes.iter().map(|outcome| outcome.id).collect())))
+    }
+
+    /// The statements that take messages out of the queue that are all done, by the same attempt, as nearly all are: it is seen
+    /// by the number of rows whether all of them were there. Runs of what has just come are noted as well; `outcomes` are those
+    /// that are not.
+    fn finishing<'s>(
+        &'s self,
+        outcomes: &mut Vec<&Outcome>,
+        node: &NodeName,
+        term: Option<i64>,
+    ) -> Vec<Call<'s>> {
+        let texts = &self.statements;
+        let Some(first) = outcomes.first() else { return Vec::new() };
+        let (attempt, kind) = (first.attempt, first.kind);
+        let mut calls = Vec::new();
+        if attempt == 1 {
+            let (runs, rest) = runs(outcomes);
+            for run in runs {
+                let ends = [run.first.into(), run.last.into()];
+                let noted = [kind.as_str().into(), run.took_us.into(), node.as_str().into(), term.into()];
+                let noted: Vec<Value> = ends.iter().cloned().chain(noted).collect();
+                calls.push(Call::new(&texts.attempts_add_run, noted));
+                calls.push(Call::new(&texts.arrivals_remove_run, ends));
+            }
+            *outcomes = rest;
+        }
+        for chunk in outcomes.chunks(STATEMENT_ROWS) {
+            let ids = || Value::list(chunk.iter().map(|outcome| outcome.id.0));
+            if attempt == 1 {
+                calls.push(Call::new(&texts.arrivals_remove, vec![ids()]));
+            }
+            if attempt > 1 || self.checks_lanes() {
+                calls.push(Call::new(&texts.outbox_finish, vec![ids(), (i64::from(attempt) - 1).into()]));
+            }
+        }
+        calls
     }
 
     /// Whether the relay or sweeper is in office, by what was answered to the statements that hold its fence.
@@ -99,8 +137,9 @@ impl Shared {
         for row in answers.into_iter().flat_map(|answer| answer.rows) {
             let mut cells = Cells::of(row, self.reader());
             let id = RowId(cells.whole()?);
-            let (waits, attempts) = (cells.whole()? == 1, cells.whole()?);
-            rows.insert(id, Held { waits, attempts, ordered: cells.truth()? });
+            let (queued, attempts) = (cells.whole()?, cells.whole()?);
+            let listed = queued == LISTED;
+            rows.insert(id, Held { waits: listed || queued == 1, listed, attempts, ordered: cells.truth()? });
         }
         Ok(rows)
     }
@@ -115,7 +154,19 @@ impl Shared {
         let statements = &self.statements;
         let (mut finished, mut halted): (HashMap<u32, Vec<i64>>, _) = (HashMap::new(), Vec::new());
         let mut dead = Vec::new();
-        for outcome in outcomes {
+        // What goes on needs a place in its lane.
+        let (mut laid, mut done) = (Vec::new(), Vec::new());
+        for outcome in outcomes.iter().filter(|outcome| rows.get(&outcome.id).is_some_and(|row| row.listed)) {
+            if outcome.next == Next::Done { &mut done } else { &mut laid }.push(outcome.id.0);
+        }
+        for ids in laid.chunks(STATEMENT_ROWS) {
+            writes.extend(self.laying(ids));
+        }
+        for ids in done.chunks(STATEMENT_ROWS) {
+            writes.push(Call::new(&statements.arrivals_remove, vec![Value::list(ids.iter().copied())]));
+        }
+        let done: HashSet<i64> = done.into_iter().collect();
+        for outcome in outcomes.iter().filter(|outcome| !done.contains(&outcome.id.0)) {
             match outcome.next {
                 Next::Again { after } => {
                     let params = vec![outcome.id.0.into(), micros(after).into()];
@@ -153,6 +204,8 @@ impl Shared {
 /// A row that is held.
 struct Held {
     waits: bool,
+    /// It is on the list of what has just come, and in no lane.
+    listed: bool,
     attempts: i64,
     ordered: bool,
 }

@@ -50,6 +50,10 @@ impl OutboxStore for SqlStore {
         }
     }
 
+    fn lists_arrivals(&self) -> bool {
+        true
+    }
+
     async fn load(&self, id: RowId, limits: &Limits) -> Result<Loaded, StoreError> {
         let shared = &self.shared;
         let limit = i64::try_from(limits.payload).unwrap_or(i64::MAX);

@@ -30,10 +30,9 @@ pub(crate) async fn send(store: &SqliteStore, messages: &[NewMessage]) -> Vec<Me
 /// Everything that a relay without memory would see.
 pub(crate) fn everything() -> Look {
     Look {
-        lanes: Vec::new(),
         discover: Some(Discover { after: None, sources: 1000, rows_each: 1000, except: Vec::new() }),
         unordered: Some(UnorderedLook { after: None, limit: 1000 }),
-        part: None,
+        ..Look::default()
     }
 }
 

@@ -92,7 +92,7 @@ impl Office {
             in_air: Arc::new(AtomicUsize::new(0)),
         });
         Self {
-            drain: Drain::new(shared.settings.clone()),
+            drain: Drain::new(shared.settings.clone()).with_arrivals(shared.store.lists_arrivals()),
             pace: Pace::new(shared.settings.poll_without_wakeup, now),
             shared,
             mandate,

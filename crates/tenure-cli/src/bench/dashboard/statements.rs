@@ -5,7 +5,7 @@
 
 use super::house::House;
 use crate::bench::outbox::statements::PAYLOAD;
-use crate::bench::outbox::statements::mysql::FILL_QUEUE;
+use crate::bench::outbox::statements::mysql::FILL_LIST;
 
 /// How many rows one statement inserts at most: so many numbers are there on MySQL.
 const PIECE: u64 = 100_000;
@@ -86,7 +86,7 @@ pub(super) fn fill(dialect: Dialect, house: &House) -> Vec<String> {
     all.extend(in_pieces(house.rows).flat_map(|(first, last)| messages(first, last)));
     if dialect == Dialect::MySql {
         // As the other measurements fill the queue; some of it was tried before.
-        all.push(FILL_QUEUE.to_owned());
+        all.push(FILL_LIST.to_owned());
         all.push("UPDATE tenure_outbox_pending SET attempts = 1 WHERE id % 50 = 2".to_owned());
     }
     all.extend(

@@ -150,7 +150,11 @@ impl OutboxTables {
         for row in open.rows {
             ids.push(row.id);
             self.by_message_id.insert(row.message_id.to_ascii_lowercase(), row.id);
-            self.queue.put(row.id, Pending::of(&row));
+            let pending = Pending::of(&row);
+            match pending.may_arrive(row.created_at) {
+                true => self.queue.arrive(row.id, pending),
+                false => self.queue.put(row.id, pending),
+            }
             self.rows.insert(row.id, row);
         }
         Ok(ids)

@@ -1,16 +1,23 @@
 //! What is pending, source by source.
 
+use std::collections::BTreeSet;
 use std::ops::Bound;
 
 use super::OutboxTables;
 use super::queue::Pending;
-use crate::outbox::{Discover, LaneLook, Look, Page, Part, Place, RowId, Stored, UnorderedLook};
+use crate::outbox::{
+    Arrivals, ArrivalsLook, Discover, LaneLook, Look, Page, Part, Place, RowId, Stored, UnorderedLook,
+};
 use crate::time::StoreTime;
 
 impl OutboxTables {
-    /// What is pending. Changes nothing.
-    pub fn look(&self, look: &Look, now: StoreTime) -> Page {
+    /// What is pending. Changes nothing but that what has just come may be laid into its lane.
+    pub fn look(&mut self, look: &Look, now: StoreTime) -> Page {
         let mut page = Page::empty(now);
+        page.arrivals = match &look.arrivals {
+            Some(arrivals) => self.look_at_arrivals(arrivals),
+            None => self.lay_all(),
+        };
         let here = |lane: &&LaneLook| look.part.is_none_or(|part| part.has_source(lane.source.as_bytes()));
         for lane in look.lanes.iter().filter(here) {
             self.look_at_lane(lane, &mut page);
@@ -22,6 +29,40 @@ impl OutboxTables {
             self.look_at_unordered(unordered, look.part, &mut page);
         }
         page
+    }
+
+    fn lay_all(&mut self) -> Arrivals {
+        let all: Vec<_> = self.queue.arrivals().keys().copied().collect();
+        all.into_iter().for_each(|id| self.queue.lay(id));
+        Arrivals::default()
+    }
+
+    fn look_at_arrivals(&mut self, look: &ArrivalsLook) -> Arrivals {
+        let listed = self.queue.arrivals();
+        let after = look.after.map_or(Bound::Unbounded, Bound::Excluded);
+        let ahead = listed.range((after, Bound::Unbounded)).map(|(id, _)| *id).take(look.limit as usize);
+        let ahead: Vec<_> = ahead.collect();
+        let behind = look.behind.zip(look.after);
+        let behind = behind.map_or_else(Vec::new, |(limit, to)| {
+            listed.range(..=to).map(|(id, _)| *id).take(limit as usize).collect()
+        });
+        let (read_to, more) = (ahead.last().copied(), ahead.len() == look.limit as usize && look.limit > 0);
+        let again = look.again.iter().copied().filter(|id| listed.contains_key(id));
+        let found: BTreeSet<_> = again.chain(ahead).collect();
+        let mut rows = Vec::new();
+        for id in found {
+            // What stands in the lane goes first.
+            let waits = self
+                .queue
+                .get(id)
+                .and_then(|pending| pending.lane.clone())
+                .is_some_and(|lane| self.queue.lanes().contains_key(&lane) || look.lay.contains(&lane));
+            match waits {
+                true => self.queue.lay(id),
+                false => rows.extend(self.stored(id)),
+            }
+        }
+        Arrivals { rows, read_to, more, behind }
     }
 
     fn look_at_lane(&self, look: &LaneLook, page: &mut Page) {

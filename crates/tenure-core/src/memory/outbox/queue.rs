@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Row;
-use crate::outbox::{Place, RowId, SOURCE_MAX_BYTES};
+use crate::outbox::{Place, RowId, SOURCE_MAX_BYTES, Sequence};
 use crate::time::StoreTime;
 
 /// One message that is not finished.
@@ -24,6 +24,12 @@ impl Pending {
         let due_at = Some(row.deliver_at.unwrap_or(row.created_at));
         Self { lane: lane_of(row), place: place_of(row), due_at, attempts: 0, forgiven: 0 }
     }
+
+    /// Whether it may be listed as one that has just come: it is due, and its number alone says where it stands in its source.
+    pub(super) fn may_arrive(&self, now: StoreTime) -> bool {
+        let by_number = self.lane.is_none() || self.place.sequence == Sequence::default();
+        by_number && self.attempts == 0 && self.due_at.is_some_and(|due_at| due_at <= now)
+    }
 }
 
 pub(super) fn lane_of(row: &Row) -> Option<String> {
@@ -40,15 +46,35 @@ pub(super) struct Queue {
     entries: BTreeMap<RowId, Pending>,
     lanes: BTreeMap<String, BTreeSet<Place>>,
     unordered: BTreeSet<(StoreTime, RowId)>,
+    /// What has just come, and stands in no lane yet.
+    arrivals: BTreeMap<RowId, Pending>,
 }
 
 impl Queue {
     pub(super) fn get(&self, id: RowId) -> Option<&Pending> {
-        self.entries.get(&id)
+        self.entries.get(&id).or_else(|| self.arrivals.get(&id))
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (RowId, &Pending)> {
-        self.entries.iter().map(|(id, pending)| (*id, pending))
+        self.entries.iter().chain(&self.arrivals).map(|(id, pending)| (*id, pending))
+    }
+
+    /// What has just come, in the order of its numbers.
+    pub(super) fn arrivals(&self) -> &BTreeMap<RowId, Pending> {
+        &self.arrivals
+    }
+
+    /// Lists an entry as one that has just come.
+    pub(super) fn arrive(&mut self, id: RowId, pending: Pending) {
+        self.remove(id);
+        self.arrivals.insert(id, pending);
+    }
+
+    /// Lays what has just come into its lane.
+    pub(super) fn lay(&mut self, id: RowId) {
+        if let Some(pending) = self.arrivals.remove(&id) {
+            self.put(id, pending);
+        }
     }
 
     /// Inserts an entry, or takes it for the one that was there.
@@ -67,6 +93,9 @@ impl Queue {
     }
 
     pub(super) fn remove(&mut self, id: RowId) -> Option<Pending> {
+        if let Some(pending) = self.arrivals.remove(&id) {
+            return Some(pending);
+        }
         let pending = self.entries.remove(&id)?;
         if let Some(lane) = &pending.lane
             && let Some(places) = self.lanes.get_mut(lane)

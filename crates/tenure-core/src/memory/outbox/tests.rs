@@ -7,7 +7,8 @@ use uuid::Uuid;
 use super::*;
 use crate::id::NodeName;
 use crate::outbox::{
-    DeadWalk, Discover, Filter, Kind, Limits, Look, NewMessage, Next, Outcome, UnorderedLook,
+    ArrivalsLook, DeadWalk, Discover, Filter, Kind, Limits, Look, NewMessage, Next, Outcome, Sequence,
+    Stored, UnorderedLook,
 };
 
 fn at(micros: i64) -> StoreTime {
@@ -27,6 +28,7 @@ fn everything() -> Look {
         lanes: Vec::new(),
         discover: Some(Discover { after: None, sources: 99, rows_each: 99, except: Vec::new() }),
         unordered: Some(UnorderedLook { after: None, limit: 99 }),
+        arrivals: None,
         part: None,
     }
 }
@@ -89,4 +91,50 @@ fn of_two_transactions_with_one_id_the_second_commits_nothing() {
     tables.commit(one).unwrap();
     assert!(tables.commit(two).is_err());
     assert_eq!(tables.row_ids().count(), 1);
+}
+
+fn arrivals(look: ArrivalsLook) -> Look {
+    Look { arrivals: Some(look), ..everything() }
+}
+
+fn numbers(rows: &[Stored]) -> Vec<i64> {
+    rows.iter().map(|row| row.id.0).collect()
+}
+
+#[test]
+fn what_has_come_goes_by_its_number_until_something_stands_in_its_lane() {
+    let (mut tables, mut ids) = (OutboxTables::new(), numbered());
+    let of = |source: &str| NewMessage::json("t", "k", "{}").from_source(source);
+    let mut insert = |tables: &mut OutboxTables, message| {
+        tables.insert(&[message], &Limits::default(), at(1), &mut ids).unwrap();
+    };
+    insert(&mut tables, of("a"));
+    insert(&mut tables, of("b"));
+    insert(&mut tables, NewMessage::json("t", "k", "{}"));
+    let all = ArrivalsLook { limit: 9, ..ArrivalsLook::default() };
+    let page = tables.look(&arrivals(all.clone()), at(1));
+    assert_eq!((numbers(&page.arrivals.rows), numbers(&page.rows)), (vec![1, 2, 3], vec![]));
+    // A place of its own is what a lane is for.
+    insert(&mut tables, NewMessage { sequence: Sequence { version: -1, index: 0 }, ..of("a") });
+    let page = tables.look(&arrivals(all.clone()), at(1));
+    assert_eq!(numbers(&page.arrivals.rows), [2, 3]);
+    assert_eq!(page.arrivals.read_to, Some(RowId(3)));
+    assert_eq!(numbers(&tables.look(&arrivals(all.clone()), at(1)).rows), [4, 1], "by its place");
+    // Whoever does not ask for what has come finds it in lanes as well.
+    assert_eq!(numbers(&tables.look(&everything(), at(1)).rows), [4, 1, 2, 3]);
+    assert_eq!(numbers(&tables.look(&arrivals(all), at(1)).arrivals.rows), [0; 0]);
+}
+
+#[test]
+fn what_is_to_be_laid_is_found_in_its_lane() {
+    let (mut tables, mut ids) = (OutboxTables::new(), numbered());
+    let of = |source: &str| NewMessage::json("t", "k", "{}").from_source(source);
+    tables.insert(&[of("a"), of("b"), of("a")], &Limits::default(), at(1), &mut ids).unwrap();
+    let lay =
+        ArrivalsLook { limit: 9, after: Some(RowId(1)), lay: vec!["a".into()], ..ArrivalsLook::default() };
+    let page = tables.look(&arrivals(lay), at(1));
+    assert_eq!(numbers(&page.arrivals.rows), [2]);
+    let behind = ArrivalsLook { after: Some(RowId(3)), behind: Some(9), ..ArrivalsLook::default() };
+    let page = tables.look(&arrivals(behind), at(1));
+    assert_eq!((page.arrivals.behind, numbers(&page.rows)), (vec![RowId(1), RowId(2)], vec![3]));
 }

@@ -12,6 +12,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
+//! | `arriving` | messages that have just come, in the order of their numbers |
 //! | `mod` | the state, and what is the same for all parts |
 //! | `reading` | which look to make, and what to take in of its page |
 //! | `flying` | what goes to the sink, and what its verdicts come to |
@@ -19,6 +20,7 @@
 //! | `resting` | sources that are not looked for, for a moment |
 //! | `round` | when to search for sources again that were not found |
 
+mod arriving;
 mod flying;
 mod numbers;
 mod reading;
@@ -30,11 +32,12 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use self::arriving::Arriving;
 use self::numbers::Numbers;
 use self::resting::Resting;
 use self::round::Round;
 use super::lane::Lane;
-use super::{Outcome, RelaySettings, RowId, Stored, Verdict};
+use super::{ArrivalsLook, Outcome, RelaySettings, RowId, Stored, Verdict};
 use crate::mutation::{Rule, off};
 use crate::time::{Monotonic, StoreTime};
 
@@ -82,6 +85,7 @@ struct UnderWay {
     asked: HashMap<Arc<str>, u32>,
     discovers: Option<u32>,
     unordered: Option<u32>,
+    arrivals: Option<ArrivalsLook>,
     since: Monotonic,
 }
 
@@ -91,6 +95,7 @@ pub struct Drain {
     settings: RelaySettings,
     lanes: HashMap<Arc<str>, Lane>,
     unordered: Unordered,
+    arriving: Arriving,
     /// Lanes that have something for the sink, each once.
     ready: VecDeque<Arc<str>>,
     /// Rows that are held, and must not be taken in again by a look.
@@ -132,6 +137,7 @@ impl Drain {
             settings,
             lanes: HashMap::new(),
             unordered: Unordered::default(),
+            arriving: Arriving::default(),
             ready: VecDeque::new(),
             held: HashSet::default(),
             flights: 0,
@@ -153,6 +159,13 @@ impl Drain {
             unordered_first: false,
             stopping: false,
         }
+    }
+
+    /// The same over a store that lists what has just come. Not for a part: what is of other parts would be read each time.
+    #[must_use]
+    pub fn with_arrivals(mut self, listed: bool) -> Self {
+        self.arriving.listed = listed && self.settings.part.is_none();
+        self
     }
 
     /// The settings.
@@ -183,6 +196,7 @@ impl Drain {
     /// There is known to be something that only a search can find.
     fn hurry(&mut self) {
         self.round.hurry(self.rotation.is_some());
+        self.arriving.hurry();
     }
 
     /// Begins no more flights and no more looks.
@@ -199,7 +213,11 @@ impl Drain {
     fn close(&mut self, source: &Arc<str>, untried: Vec<Stored>) {
         let Some(lane) = self.lanes.get_mut(source) else { return };
         lane.closed = true;
+        let came = lane.came;
         let dropped: Vec<_> = lane.queue.drain(..).chain(untried).map(|row| row.id).collect();
+        if came {
+            self.left(dropped.iter().copied());
+        }
         for id in dropped {
             self.forget(id, Some(source));
         }

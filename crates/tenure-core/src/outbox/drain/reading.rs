@@ -34,6 +34,7 @@ impl Drain {
         let searches = self.search_at.is_some_and(|at| at <= now);
         let due = due || came_due || searches || self.revisit;
         // Small helpings would cost a round trip each.
+        self.make_room(room, now);
         if room == 0 || (room < self.settings.read_ahead / 4 && !due) {
             return None;
         }
@@ -53,25 +54,28 @@ impl Drain {
         let lanes = self.lane_looks(room, due, now);
         let discover = self.discover(room, due, now);
         let unordered = self.unordered_look(room, due, now);
-        if lanes.is_empty() && discover.is_none() && unordered.is_none() {
+        let arrivals = self.arrivals_look(room, due, now);
+        if lanes.is_empty() && discover.is_none() && unordered.is_none() && arrivals.is_none() {
             return None;
         }
         self.look = Some(UnderWay {
             asked: lanes.iter().map(|lane| (Arc::from(lane.source.as_str()), lane.limit)).collect(),
             discovers: discover.as_ref().map(|discover| discover.rows_each),
             unordered: unordered.as_ref().map(|look| look.limit),
+            arrivals: arrivals.clone(),
             since: now,
         });
-        Some(Look { lanes, discover, unordered, part: self.settings.part })
+        Some(Look { lanes, discover, unordered, arrivals, part: self.settings.part })
     }
 
     /// Lets sources that had their turn wait for the next, when there are more than can be held: they are read again from
     /// their heads when the rotation comes round.
     fn make_way(&mut self, now: Monotonic) {
-        if self.lanes.len() < LANES_MAX || off(Rule::MakeWay) {
+        if self.read_from_lanes() < LANES_MAX || off(Rule::MakeWay) {
             return;
         }
-        let had_their_turn = |lane: &Lane| !lane.closed && lane.since.until(now) >= LANE_TURN;
+        let had_their_turn =
+            |lane: &Lane| !lane.closed && !lane.arrives && lane.since.until(now) >= LANE_TURN;
         let old: Vec<_> = self
             .lanes
             .iter()
@@ -98,7 +102,7 @@ impl Drain {
             // What flies counts too: sources whose deliveries hang must not have all the room.
             let wants = lane.undelivered() * 2 <= helping && (due || !lane.dry);
             let from_head = lane.read_to.is_none() || lane.read_from_head.until(now) >= HEAD_EVERY;
-            if lane.closed || !(wants || from_head) {
+            if lane.closed || lane.arrives || !(wants || from_head) {
                 continue;
             }
             if !from_head {
@@ -134,6 +138,14 @@ impl Drain {
         looks
     }
 
+    /// How many sources are read from their lanes.
+    fn read_from_lanes(&self) -> usize {
+        if !self.arriving.listed {
+            return self.lanes.len();
+        }
+        self.lanes.values().filter(|lane| !lane.arrives).count()
+    }
+
     /// How many rows of one source are worth a look: those of one flight, but so few that as many sources as may be under way
     /// at once have some.
     fn helping(&self) -> usize {
@@ -146,7 +158,7 @@ impl Drain {
         let begun = self.rotation.is_some();
         // With nothing to do, the pace alone says when to look.
         let early = !due && !begun && (lately || self.lanes.is_empty());
-        if self.lanes.len() >= LANES_MAX || early {
+        if self.read_from_lanes() >= LANES_MAX || early {
             return None;
         }
         if let Some(at) = self.round.pause(now).filter(|_| !begun && !self.lanes.is_empty()) {
@@ -156,7 +168,9 @@ impl Drain {
         self.discovered_at = Some(now);
         let room = if self.lanes.is_empty() { room } else { (room / 4).max(1) };
         let sources = SOURCES_EACH.min(room);
-        let mut except: Vec<_> = self.lanes.keys().map(ToString::to_string).collect();
+        // Those that have just come may have something in their lanes too, that is not known.
+        let known = self.lanes.iter().filter(|(_, lane)| !lane.arrives);
+        let mut except: Vec<_> = known.map(|(source, _)| source.to_string()).collect();
         // With nothing else to do, nobody is passed by.
         let first = if except.is_empty() {
             None
@@ -217,7 +231,8 @@ impl Drain {
             self.resting.rest(&source, due_at.map_or(Duration::MAX, |at| page.now.until(at)), now);
         }
         let mut seen: HashMap<Option<Arc<str>>, u32> = HashMap::new();
-        let (mut fresh, known_lanes) = (0, self.lanes.len());
+        let known_lanes = self.lanes.len();
+        let mut fresh = 0;
         // Sources of which a row is not due: what follows that row waits.
         let mut cut: HashSet<Arc<str>> = HashSet::new();
         // The rows of a source usually stand together: its name is looked up once for all of them.
@@ -256,9 +271,15 @@ impl Drain {
             }
         }
         self.note_dry(&look, &seen, &cut);
+        if let Some(asked) = &look.arrivals {
+            fresh += self.arrived(asked, page.arrivals, look.since, now);
+        }
         self.look_is_over();
         let round = self.rotation.is_none() && self.unordered.search.is_none();
-        let whole = look.discovers.is_some() && look.unordered.is_some() && round;
+        let whole = look.discovers.is_some()
+            && look.unordered.is_some()
+            && round
+            && self.saw_all_arrivals(look.arrivals.as_ref());
         self.idle = whole && !page.unseen && fresh == 0 && self.held.is_empty();
         fresh
     }
@@ -334,6 +355,6 @@ impl Drain {
     }
 }
 
-fn whole(count: usize) -> u32 {
+pub(super) fn whole(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

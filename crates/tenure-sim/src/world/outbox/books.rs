@@ -48,7 +48,7 @@ impl World {
         Some(match request {
             Request::Look(look) => {
                 self.store.tally.looks += 1;
-                Answer::Page(Arc::new(self.outbox().tables.look(look, now)))
+                Answer::Page(Arc::new(self.outbox_mut().tables.look(look, now)))
             }
             Request::Load(row, limits) => Answer::Body(self.outbox().tables.load(*row, limits)),
             Request::Record(fence, outcomes) => {

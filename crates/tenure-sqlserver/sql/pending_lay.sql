@@ -1,5 +1,5 @@
--- Puts them into the queue. What is left there of a message that had the same number, and was removed by another hand, is
--- deleted first: a fresh one has no row in the queue.
+-- Puts messages into their lanes that are fresh, or on the list of what has just come. What is left there of a message that had the
+-- same number, and was removed by another hand, is deleted first: these have no row there.
 -- 1 numbers
 DELETE p
 FROM OPENJSON(@P1) WITH (id bigint '$') AS asked

@@ -1,5 +1,5 @@
--- Puts them into the queue. What is left there of a message that had the same number, and was removed by another hand, is
--- written over: a fresh one has no row in the queue.
+-- Puts messages into their lanes that are fresh, or on the list of what has just come. What is left there of a message that had the
+-- same number, and was removed by another hand, is written over: these have no row there.
 -- $1 numbers
 INSERT INTO {outbox_pending} (id, lane, place_a, place_b, due_us)
 SELECT o.id, {pending_lane_fragment}, {pending_place_fragment}, {pending_index_fragment}, {outbox_due_fragment}

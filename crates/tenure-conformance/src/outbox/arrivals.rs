@@ -1,0 +1,226 @@
+//! What has just come, where a store lists it: read in the order of its numbers, and never past what goes first.
+
+use std::time::Duration;
+
+use tenure_core::outbox::{ArrivalsLook, Look, NewMessage, Page, RowId, Sequence, State, Stored};
+
+use super::backend::{OutboxBackend, PlainRow};
+use super::desk::{Desk, again, dead, deliverable, done, everywhere, id_of, message, of, placed};
+use crate::backend::Need;
+use crate::suite::skip;
+
+const LATER: Duration = Duration::from_secs(3_600);
+/// More than any case has.
+const ALL: u32 = 1_000;
+
+/// A desk at a store that lists what has just come; elsewhere there is nothing to be shown.
+async fn desk(backend: &dyn OutboxBackend) -> Option<Desk<'_>> {
+    let desk = Desk::open(backend).await;
+    let lists = desk.store.lists_arrivals();
+    if !lists {
+        skip(backend, Need::Arrivals);
+    }
+    lists.then_some(desk)
+}
+
+/// A look at the list and at all lanes.
+fn at_list(look: ArrivalsLook) -> Look {
+    Look { arrivals: Some(look), ..everywhere() }
+}
+
+fn from_the_first_on() -> Look {
+    at_list(ArrivalsLook { limit: ALL, ..ArrivalsLook::default() })
+}
+
+fn named(rows: &[Stored]) -> Vec<String> {
+    rows.iter().map(|row| row.message_id.to_ascii_lowercase()).collect()
+}
+
+fn ids(messages: &[&NewMessage]) -> Vec<String> {
+    messages.iter().map(|message| id_of(message).to_string()).collect()
+}
+
+/// What a relay would find on the list and in lanes. What was laid by one look is in its lane by the next.
+async fn found(desk: &Desk<'_>) -> (Vec<String>, Vec<String>) {
+    let laid = desk.looks(&from_the_first_on()).await;
+    let page = desk.looks(&from_the_first_on()).await;
+    assert_eq!(named(&laid.arrivals.rows), named(&page.arrivals.rows), "nothing came meanwhile");
+    let lanes = deliverable(&page).into_iter().map(|row| row.message_id.to_ascii_lowercase()).collect();
+    (named(&page.arrivals.rows), lanes)
+}
+
+fn row<'p>(page: &'p Page, message: &NewMessage) -> &'p Stored {
+    let id = id_of(message).to_string();
+    let row = page.arrivals.rows.iter().find(|row| row.message_id.eq_ignore_ascii_case(&id));
+    row.expect("it is on the list")
+}
+
+/// Of all sources and of none, in pages that have neither gaps nor doubles.
+pub async fn what_has_come_is_listed_by_its_number(backend: &dyn OutboxBackend) {
+    let Some(desk) = desk(backend).await else { return };
+    let sent: Vec<_> =
+        (0..10).map(|n| if n % 3 == 0 { message(n) } else { of(&format!("s{}", n % 3), n) }).collect();
+    for one in &sent {
+        desk.sends(std::slice::from_ref(one)).await;
+    }
+    let (mut after, mut read) = (None, Vec::new());
+    loop {
+        let page = desk.looks(&at_list(ArrivalsLook { after, limit: 3, ..ArrivalsLook::default() })).await;
+        assert_eq!(page.rows, [], "what is on the list is in no lane");
+        assert!(page.arrivals.rows.iter().all(|row| row.attempts == 0 && row.due_at <= page.now));
+        read.extend(named(&page.arrivals.rows));
+        if !page.arrivals.more {
+            break;
+        }
+        after = page.arrivals.read_to;
+    }
+    assert_eq!(read, ids(&sent.iter().collect::<Vec<_>>()));
+}
+
+/// A place that the sender gave, or a time that is yet to come, is what lanes are for.
+pub async fn what_has_a_place_of_its_own_is_in_its_lane(backend: &dyn OutboxBackend) {
+    let Some(desk) = desk(backend).await else { return };
+    let (second, first, plain) = (placed("s", 2, 0), placed("s", 1, 0), of("other", 1));
+    let delayed = NewMessage { delay: LATER, ..of("later", 1) };
+    desk.sends(std::slice::from_ref(&second)).await;
+    for one in [&first, &plain, &delayed] {
+        desk.sends(std::slice::from_ref(one)).await;
+    }
+    assert_eq!(found(&desk).await, (ids(&[&plain]), ids(&[&first, &second])));
+    // Whatever comes to such a source stands behind what is in its lane, or before it: by its place.
+    let zero = of("s", 3);
+    desk.sends(std::slice::from_ref(&zero)).await;
+    assert_eq!(found(&desk).await, (ids(&[&plain]), ids(&[&zero, &first, &second])));
+}
+
+/// What another program inserts comes on the list too.
+pub async fn what_a_foreign_program_inserts_is_listed(backend: &dyn OutboxBackend) {
+    let Some(desk) = desk(backend).await else { return };
+    let row = |source: &str| PlainRow {
+        source: Some(source.into()),
+        topic: "t".into(),
+        kind: "k".into(),
+        payload: Some("{}".into()),
+        ..PlainRow::default()
+    };
+    backend.insert_plain(row("s")).await.expect("a plain insert");
+    let placed = PlainRow { sequence: Sequence { version: 7, index: 0 }, ..row("p") };
+    backend.insert_plain(placed).await.expect("a plain insert");
+    let (listed, lanes) = found(&desk).await;
+    assert_eq!((listed.len(), lanes.len()), (1, 1));
+    let page = desk.looks(&from_the_first_on()).await;
+    assert_eq!(page.arrivals.rows[0].lane(), Some("s"));
+}
+
+/// A number that was taken early and committed late is told to whoever asks for what is behind, and read by its number.
+pub async fn s30_what_was_committed_late_is_told(backend: &dyn OutboxBackend) {
+    let Some(desk) = desk(backend).await else { return };
+    if !backend.writes_at_once() {
+        return skip(backend, Need::ConcurrentWriters);
+    }
+    let (late, early) = (of("late", 1), of("early", 1));
+    let mut slow = backend.begin().await;
+    slow.enqueue(std::slice::from_ref(&late)).await.expect("enqueued");
+    desk.sends(std::slice::from_ref(&early)).await;
+    let page = desk.looks(&from_the_first_on()).await;
+    assert_eq!(named(&page.arrivals.rows), ids(&[&early]));
+    let (held, after) = (page.arrivals.rows[0].id, page.arrivals.read_to);
+    slow.commit().await.expect("committed");
+    let behind = ArrivalsLook { after, limit: ALL, behind: Some(ALL), ..ArrivalsLook::default() };
+    let page = desk.looks(&at_list(behind)).await;
+    assert_eq!(page.arrivals.rows, [], "it stands before the place that was read to");
+    let again: Vec<RowId> = page.arrivals.behind.into_iter().filter(|id| *id != held).collect();
+    assert_eq!(again.len(), 1);
+    let page = desk.looks(&at_list(ArrivalsLook { after, again, ..ArrivalsLook::default() })).await;
+    assert_eq!(named(&page.arrivals.rows), ids(&[&late]));
+}
+
+/// Behind a message that is to be tried again, nothing of its source is on the list.
+pub async fn s44_what_is_behind_a_failure_is_laid_into_its_lane(backend: &dyn OutboxBackend) {
+    let Some(desk) = desk(backend).await else { return };
+    let (first, second, other) = (of("s", 1), of("s", 2), of("other", 1));
+    for one in [&first, &second, &other] {
+        desk.sends(std::slice::from_ref(one)).await;
+    }
+    let page = desk.looks(&from_the_first_on()).await;
+    desk.settles(again(row(&page, &first), LATER)).await;
+    assert_eq!(found(&desk).await, (ids(&[&other]), vec![]), "the others flow");
+    let third = of("s", 3);
+    desk.sends(std::slice::from_ref(&third)).await;
+    assert_eq!(found(&desk).await, (ids(&[&other]), vec![]), "nor what comes later");
+    assert_eq!((desk.state(&second).await, desk.state(&third).await), (State::Pending, State::Pending));
+    assert_eq!(desk.summary(&first).await.attempts, 1);
+}
+
+/// Behind a dead message the source goes on, or not, as on every store.
+pub async fn s45_a_listed_message_dies_as_any_other(backend: &dyn OutboxBackend) {
+    let Some(desk) = desk(backend).await else { return };
+    for (source, halts) in [("goes", false), ("halts", true)] {
+        let (first, second) = (of(source, 1), of(source, 2));
+        for one in [&first, &second] {
+            desk.sends(std::slice::from_ref(one)).await;
+        }
+        let page = desk.looks(&from_the_first_on()).await;
+        desk.settles(dead(row(&page, &first), halts)).await;
+        assert_eq!(desk.state(&first).await, State::Dead);
+        let (listed, lanes) = found(&desk).await;
+        let goes = listed.contains(&id_of(&second).to_string());
+        assert_eq!((goes, lanes), (!halts, vec![]), "{source}");
+    }
+}
+
+/// Many are recorded by one call, each once, whoever has recorded some of them before, and whatever else is on the list.
+pub async fn s41_a_run_is_recorded_once(backend: &dyn OutboxBackend) {
+    let Some(desk) = desk(backend).await else { return };
+    let sent: Vec<_> = (0..120).map(|n| of(&format!("s{}", n % 7), n)).collect();
+    desk.sends(&sent).await;
+    let page = desk.looks(&from_the_first_on()).await;
+    let rows = &page.arrivals.rows;
+    assert_eq!(rows.len(), 120);
+    let quick = |row: &Stored| {
+        let outcome = done(row);
+        tenure_core::outbox::Outcome { took: Duration::from_micros(3), ..outcome }
+    };
+    // All but one, and that one in the middle stays.
+    let left = rows[60].id;
+    let most: Vec<_> = rows.iter().filter(|row| row.id != left).map(quick).collect();
+    assert_eq!(desk.records(&most).await.len(), 119);
+    assert_eq!(desk.records(&most).await, [], "nobody records them twice");
+    let all: Vec<_> = rows.iter().map(quick).collect();
+    assert_eq!(desk.records(&all).await, [left], "what is left is recorded beside them");
+    assert_eq!(found(&desk).await, (vec![], vec![]));
+    for one in [&sent[0], &sent[60], &sent[119]] {
+        let attempts = desk.attempts(one).await;
+        assert_eq!((attempts.len(), attempts[0].number), (1, 1));
+        assert_eq!(desk.state(one).await, State::Dispatched);
+    }
+    assert_eq!(desk.stats().await.pending, 0);
+}
+
+/// A source that a relay has too much of goes on from its lane, and in order.
+pub async fn what_a_relay_gives_back_is_laid_into_its_lane(backend: &dyn OutboxBackend) {
+    let Some(desk) = desk(backend).await else { return };
+    let sent: Vec<_> = (0..4).map(|n| of(if n == 2 { "b" } else { "a" }, n)).collect();
+    for one in &sent {
+        desk.sends(std::slice::from_ref(one)).await;
+    }
+    let first = desk.looks(&from_the_first_on()).await.arrivals.rows[0].id;
+    let lay = vec!["a".to_owned()];
+    let look = ArrivalsLook { after: Some(first), limit: ALL, lay, ..ArrivalsLook::default() };
+    let page = desk.looks(&at_list(look)).await;
+    assert_eq!(named(&page.arrivals.rows), ids(&[&sent[2]]));
+    // What stands before them on the list is laid too, as soon as it is come across.
+    assert_eq!(found(&desk).await, (ids(&[&sent[2]]), ids(&[&sent[0], &sent[1], &sent[3]])));
+}
+
+/// Who does not ask for the list finds all of it in lanes.
+pub async fn without_the_list_everything_is_in_lanes(backend: &dyn OutboxBackend) {
+    let Some(desk) = desk(backend).await else { return };
+    let sent = [of("a", 1), of("b", 1), message(1), of("a", 2)];
+    for one in &sent {
+        desk.sends(std::slice::from_ref(one)).await;
+    }
+    assert_eq!(desk.due().await.len(), 4);
+    let page = desk.looks(&from_the_first_on()).await;
+    assert_eq!((page.arrivals.rows.len(), page.rows.len()), (0, 4), "there they stay");
+}
