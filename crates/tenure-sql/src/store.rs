@@ -7,6 +7,7 @@ use tenure_core::StoreError;
 use tenure_core::naming::Naming;
 
 use crate::driver::Driver;
+use crate::events::AppendLine;
 use crate::reader::Reader;
 use crate::row::Row;
 use crate::schema::Migration;
@@ -25,6 +26,8 @@ pub(crate) struct Shared {
     pub(crate) texts: &'static Texts,
     pub(crate) migrations: &'static [Migration],
     pub(crate) quotes: (char, char),
+    /// The appends that wait, to go together.
+    pub(crate) line: AppendLine,
 }
 
 impl SqlStore {
@@ -37,7 +40,8 @@ impl SqlStore {
         quotes: (char, char),
     ) -> Self {
         let statements = Statements::new(texts, &naming, quotes);
-        Self { shared: Arc::new(Shared { driver, naming, statements, texts, migrations, quotes }) }
+        let line = AppendLine::default();
+        Self { shared: Arc::new(Shared { driver, naming, statements, texts, migrations, quotes, line }) }
     }
 
     /// The driver.

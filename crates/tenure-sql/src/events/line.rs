@@ -1,0 +1,379 @@
+//! Who goes at once, who waits, and who goes together: the decision, and nothing that is done about it.
+//!
+//! ```text
+//!   come ─┬─ there is room ──────────────────▶ under way, alone ──┐
+//!         └─ else ─▶ waits ─┬─ with others ──▶ under way, a group ─┤ ended: the next
+//!                           └─ by itself ────▶ under way, alone ──┘
+//! ```
+//!
+//! A transaction costs its begin, its commit and a round trip, whatever is in it, and each statement costs more than a row of it.
+//! So while [`UNDER_WAY`] transactions are under way, whoever comes waits, and when one ends all that wait go together. A lone
+//! writer waits for nobody. Nobody waits for more than what was under way already: there is no clock here.
+//!
+//! Of one thing (a stream, a message, a mark) there is never more than one writer in a group, and whoever comes second waits
+//! until the first is over and then goes by itself: most likely it meets a conflict, and that must not undo a group.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use tenure_core::event::StreamName;
+use tenure_core::outbox::{Consumer, MessageId};
+
+use crate::limits::{STATEMENT_ROWS, TEXT_BYTES};
+
+/// So many transactions are under way before anyone waits: one is written while the disk is waited for by another.
+const UNDER_WAY: usize = 2;
+/// So many appends are in one group, at most: more would save nothing that can be felt, and all are undone for one.
+const TOGETHER: usize = 64;
+/// So many stand in line, at most. Who comes then goes at once, as if there were no line.
+const WAITING: usize = 1024;
+/// An append with more rows or bytes than this goes by itself: there would be little to save, and it would keep small ones
+/// waiting.
+const ROWS_EACH: usize = 50;
+const BYTES_EACH: usize = 16 * 1024;
+/// For each append of a group that had to be undone so many go singly, before the next group. What was wasted on the group is
+/// less than it would have been singly, so this bounds the waste to about one part in so many, however many conflicts there
+/// are; and where conflicts are rare, few go singly.
+const SINGLY_FOR_EACH: usize = 16;
+
+/// What no two transactions can write at once.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Key {
+    Stream(StreamName),
+    Message(MessageId),
+    Mark(Consumer, MessageId),
+}
+
+/// How much an append is, as far as a line is concerned.
+#[derive(Debug, Clone)]
+pub(super) struct Load {
+    pub(super) rows: usize,
+    pub(super) bytes: usize,
+    pub(super) keys: Vec<Key>,
+}
+
+impl Load {
+    /// Whether it can be in a group.
+    pub(super) fn is_light(&self) -> bool {
+        let mut seen = HashSet::new();
+        self.rows <= ROWS_EACH && self.bytes <= BYTES_EACH && self.keys.iter().all(|key| seen.insert(key))
+    }
+}
+
+/// What one does who comes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Goes at once, and says when it is over.
+    Now,
+    /// Goes at once; nobody needs to know when it is over.
+    Apart,
+    /// Stands in line.
+    Wait,
+}
+
+/// Who goes next.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Next<T> {
+    /// These each by themselves; nobody needs to know when they are over.
+    pub(super) apart: Vec<T>,
+    /// These in one transaction, which says when it is over. One alone goes by itself.
+    pub(super) together: Vec<T>,
+    /// What they write, for whoever says that they are over.
+    pub(super) keys: Vec<Key>,
+}
+
+#[derive(Debug)]
+struct Waiting<T> {
+    load: Load,
+    /// It came second to something.
+    second: bool,
+    item: T,
+}
+
+/// The line, and what is under way.
+#[derive(Debug)]
+pub(super) struct Line<T> {
+    waiting: VecDeque<Waiting<T>>,
+    under_way: usize,
+    /// What is written by those who are under way, and by how many.
+    written: HashMap<Key, usize>,
+    /// What those write who wait, and how many.
+    wanted: HashMap<Key, usize>,
+    /// So many go singly before the next group.
+    singly: usize,
+}
+
+impl<T> Default for Line<T> {
+    fn default() -> Self {
+        let (waiting, written, wanted) = Default::default();
+        Self { waiting, under_way: 0, written, wanted, singly: 0 }
+    }
+}
+
+impl<T> Line<T> {
+    /// Decides about one who comes. `item` is made only of one who waits.
+    pub(super) fn come(&mut self, load: &Load, item: impl FnOnce() -> T) -> Way {
+        if self.singly > 0 {
+            self.singly -= 1;
+            return Way::Apart;
+        }
+        if self.under_way < UNDER_WAY {
+            self.begin(&load.keys);
+            return Way::Now;
+        }
+        if self.waiting.len() >= WAITING {
+            return Way::Apart;
+        }
+        let second =
+            load.keys.iter().any(|key| self.written.contains_key(key) || self.wanted.contains_key(key));
+        add(&mut self.wanted, &load.keys);
+        self.waiting.push_back(Waiting { load: load.clone(), second, item: item() });
+        Way::Wait
+    }
+
+    /// Something under way is over that wrote these; `undone` is how many appends were in it, if it was a group that came to
+    /// nothing. Says who goes now.
+    pub(super) fn ended(&mut self, keys: &[Key], undone: usize) -> Next<T> {
+        self.under_way = self.under_way.saturating_sub(1);
+        remove(&mut self.written, keys);
+        self.singly += undone * SINGLY_FOR_EACH;
+        self.next()
+    }
+
+    fn next(&mut self) -> Next<T> {
+        let mut next = Next { apart: Vec::new(), together: Vec::new(), keys: Vec::new() };
+        // What those write who go now, and those who were here first and have to wait on.
+        let mut met = HashSet::new();
+        let (mut left, mut rows, mut bytes) = (VecDeque::new(), 0, 0);
+        while let Some(waiting) = self.waiting.pop_front() {
+            let load = &waiting.load;
+            if self.singly > 0 {
+                self.singly -= 1;
+                remove(&mut self.wanted, &load.keys);
+                next.apart.push(waiting.item);
+                continue;
+            }
+            if load.keys.iter().any(|key| self.written.contains_key(key) || met.contains(key)) {
+                met.extend(load.keys.iter().cloned());
+                left.push_back(waiting);
+                continue;
+            }
+            if waiting.second {
+                remove(&mut self.wanted, &load.keys);
+                next.apart.push(waiting.item);
+                continue;
+            }
+            (rows, bytes) = (rows + load.rows, bytes + load.bytes);
+            let is_full = next.together.len() == TOGETHER || rows > STATEMENT_ROWS || bytes > TEXT_BYTES;
+            if is_full && !next.together.is_empty() {
+                left.push_back(waiting);
+                break;
+            }
+            remove(&mut self.wanted, &load.keys);
+            met.extend(load.keys.iter().cloned());
+            next.keys.extend(waiting.load.keys);
+            next.together.push(waiting.item);
+        }
+        left.append(&mut self.waiting);
+        self.waiting = left;
+        if !next.together.is_empty() {
+            self.begin(&next.keys);
+        }
+        next
+    }
+
+    fn begin(&mut self, keys: &[Key]) {
+        self.under_way += 1;
+        add(&mut self.written, keys);
+    }
+}
+
+fn add(counts: &mut HashMap<Key, usize>, keys: &[Key]) {
+    for key in keys {
+        *counts.entry(key.clone()).or_default() += 1;
+    }
+}
+
+fn remove(counts: &mut HashMap<Key, usize>, keys: &[Key]) {
+    for key in keys {
+        if let Some(count) = counts.get_mut(key) {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(key);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(name: &str) -> Key {
+        Key::Stream(StreamName::new(name).unwrap())
+    }
+
+    fn load(name: &str) -> Load {
+        Load { rows: 2, bytes: 100, keys: vec![key(name)] }
+    }
+
+    fn sized(name: &str, rows: usize, bytes: usize) -> Load {
+        Load { rows, bytes, ..load(name) }
+    }
+
+    /// A line with [`UNDER_WAY`] lone ones under way, `u0` and `u1`.
+    fn busy() -> Line<String> {
+        let mut line = Line::default();
+        for at in 0..UNDER_WAY {
+            assert_eq!(come(&mut line, &load(&format!("u{at}"))), Way::Now);
+        }
+        line
+    }
+
+    fn come(line: &mut Line<String>, load: &Load) -> Way {
+        line.come(load, || match &load.keys[0] {
+            Key::Stream(stream) => stream.as_str().to_owned(),
+            key => format!("{key:?}"),
+        })
+    }
+
+    fn wait(line: &mut Line<String>, names: &[&str]) {
+        for name in names {
+            assert_eq!(come(line, &load(name)), Way::Wait, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_lone_writer_waits_for_nobody() {
+        let mut line = Line::default();
+        for _ in 0..100 {
+            assert_eq!(come(&mut line, &load("a")), Way::Now);
+            let next = line.ended(&[key("a")], 0);
+            assert!(next.together.is_empty() && next.apart.is_empty());
+        }
+        assert!(line.written.is_empty() && line.wanted.is_empty());
+    }
+
+    #[test]
+    fn all_that_wait_go_together_as_soon_as_one_is_over() {
+        let mut line = busy();
+        wait(&mut line, &["a", "b", "c"]);
+        let next = line.ended(&[key("u0")], 0);
+        assert_eq!(next.together, ["a", "b", "c"]);
+        assert_eq!(next.keys, ["a", "b", "c"].map(key));
+        wait(&mut line, &["d"]);
+        assert_eq!(line.ended(&[key("u1")], 0).together, ["d"]);
+        assert!(line.ended(&next.keys, 0).together.is_empty());
+        assert!(line.ended(&[key("d")], 0).together.is_empty());
+        assert_eq!(line.under_way, 0);
+        assert!(line.written.is_empty() && line.wanted.is_empty());
+    }
+
+    #[test]
+    fn whoever_waits_goes_when_what_is_under_way_is_over() {
+        // Whatever they write: there is no order of ends by which somebody is left.
+        for seed in 0..500_usize {
+            let mut line = busy();
+            let mut running = vec![vec![key("u0")], vec![key("u1")]];
+            let (mut came, mut went, mut number) = (0, 0, seed);
+            for step in 0..60 {
+                number = number.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                let (name, undone) = (format!("s{}", (number >> 33) % 5), (number >> 40) % 9 == 0);
+                if step < 40 && (number >> 50) % 3 > 0 {
+                    match come(&mut line, &load(&name)) {
+                        Way::Wait => came += 1,
+                        Way::Now => running.push(vec![key(&name)]),
+                        Way::Apart => {}
+                    }
+                } else if !running.is_empty() {
+                    let keys = running.swap_remove((number >> 45) % running.len());
+                    let next = line.ended(&keys, if undone { keys.len() } else { 0 });
+                    let distinct: HashSet<_> = next.keys.iter().collect();
+                    assert_eq!(distinct.len(), next.together.len(), "one thing twice in a group");
+                    went += next.apart.len() + next.together.len();
+                    running.extend((!next.together.is_empty()).then_some(next.keys));
+                }
+                assert!(running.len() <= UNDER_WAY);
+                assert!(line.waiting.is_empty() || !running.is_empty(), "somebody waits for nothing");
+            }
+            while let Some(keys) = running.pop() {
+                let next = line.ended(&keys, 0);
+                went += next.apart.len() + next.together.len();
+                running.extend((!next.together.is_empty()).then_some(next.keys));
+            }
+            assert_eq!((went, line.waiting.len(), line.under_way), (came, 0, 0), "{seed}");
+            assert!(line.written.is_empty() && line.wanted.is_empty());
+        }
+    }
+
+    #[test]
+    fn who_comes_second_to_something_waits_for_the_first_and_goes_by_itself() {
+        let mut line = busy();
+        wait(&mut line, &["a", "a", "u1", "b"]);
+        let next = line.ended(&[key("u0")], 0);
+        assert_eq!(next.together, ["a", "b"]);
+        assert!(next.apart.is_empty(), "what it has met is under way");
+        let after = line.ended(&next.keys, 0);
+        assert_eq!((after.apart, after.together.len()), (vec!["a".to_owned()], 0));
+        assert_eq!(line.ended(&[key("u1")], 0).apart, ["u1"]);
+    }
+
+    #[test]
+    fn messages_and_marks_are_such_things_too() {
+        let id = MessageId::new(uuid::Uuid::from_u128(1));
+        let consumer = Consumer::new("c").unwrap();
+        for shared in [Key::Message(id), Key::Mark(consumer, id)] {
+            let mut line = busy();
+            for name in ["a", "b"] {
+                let load = Load { keys: vec![key(name), shared.clone()], ..load(name) };
+                assert!(load.is_light());
+                assert_eq!(come(&mut line, &load), Way::Wait);
+            }
+            assert_eq!(line.ended(&[key("u0")], 0).together, ["a"]);
+        }
+    }
+
+    #[test]
+    fn groups_and_the_line_have_an_end() {
+        let mut line = busy();
+        for at in 0..WAITING {
+            assert_eq!(come(&mut line, &load(&format!("a{at}"))), Way::Wait);
+        }
+        assert_eq!(come(&mut line, &load("b")), Way::Apart);
+        let next = line.ended(&[key("u0")], 0);
+        assert_eq!(next.together.len(), TOGETHER);
+        assert_eq!(line.ended(&next.keys, 0).together[0], format!("a{TOGETHER}"), "in turn");
+        let sizes = |rows: usize, bytes: usize| {
+            let mut line = busy();
+            for at in 0..TOGETHER {
+                assert_eq!(come(&mut line, &sized(&format!("a{at}"), rows, bytes)), Way::Wait);
+            }
+            line.ended(&[key("u0")], 0).together.len()
+        };
+        assert_eq!(sizes(ROWS_EACH, 1), STATEMENT_ROWS / ROWS_EACH);
+        assert_eq!(sizes(1, BYTES_EACH), TEXT_BYTES / BYTES_EACH);
+        assert_eq!(sizes(STATEMENT_ROWS + 1, 1), 1, "nobody is too large to go at all");
+    }
+
+    #[test]
+    fn what_is_large_or_meets_itself_is_for_no_group() {
+        assert!(sized("a", ROWS_EACH, BYTES_EACH).is_light());
+        assert!(!sized("a", ROWS_EACH + 1, 1).is_light() && !sized("a", 1, BYTES_EACH + 1).is_light());
+        assert!(!Load { keys: vec![key("a"), key("a")], ..load("a") }.is_light());
+    }
+
+    #[test]
+    fn after_a_group_that_was_undone_so_many_go_singly_and_then_groups_again() {
+        let mut line = busy();
+        wait(&mut line, &["a", "b"]);
+        let next = line.ended(&[key("u0")], 0);
+        wait(&mut line, &["c", "d"]);
+        let after = line.ended(&next.keys, 2);
+        assert_eq!((after.apart.len(), after.together.len()), (2, 0), "those who wait as well");
+        for at in 2..2 * SINGLY_FOR_EACH {
+            assert_eq!(come(&mut line, &load("e")), Way::Apart, "{at}");
+        }
+        assert_eq!(come(&mut line, &load("e")), Way::Now, "one is under way still");
+        wait(&mut line, &["f", "g"]);
+        assert_eq!(line.ended(&[key("e")], 0).together, ["f", "g"]);
+    }
+}
