@@ -1,4 +1,3 @@
--- The positions that the statement before has given to its events. They rise, and the first is known; they need not follow each
--- other, but nobody else can have events in these streams above it, for their rows are ours until the transaction ends.
--- $1 rows of stream and its last version, $2 streams
-SELECT stream, position FROM {events} FORCE INDEX (PRIMARY) WHERE position >= LAST_INSERT_ID() AND stream IN ($2)
+-- The positions of the last events of streams. Each is found by its key, and nothing else is looked at.
+-- $1 rows of stream and version
+SELECT stream, position FROM {events} FORCE INDEX (stream_version) WHERE (stream, version) IN ($1)

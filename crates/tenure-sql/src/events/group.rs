@@ -22,7 +22,7 @@ use tenure_core::contract::AppendError;
 use tenure_core::event::{Append, AppendAnswer, Appended};
 use tokio::sync::oneshot;
 
-use super::line::{Key, Line, Next, Way};
+use super::line::{Line, Next, Unit, Way};
 use super::place::Place;
 use super::portion::{self, Portion};
 use super::together::Written;
@@ -52,14 +52,20 @@ enum Told {
 /// Whoever is under way has one; when it drops, the next go.
 struct Ticket {
     shared: Arc<Shared>,
-    keys: Vec<Key>,
-    /// How many appends were undone together.
-    undone: usize,
+    unit: Unit,
+    /// Whether it was a group that came to nothing.
+    undone: bool,
+}
+
+impl Ticket {
+    fn new(shared: &Arc<Shared>, unit: Unit) -> Self {
+        Self { shared: Arc::clone(shared), unit, undone: false }
+    }
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        let next = self.shared.line.lock().ended(&self.keys, self.undone);
+        let next = self.shared.line.lock().ended(&self.unit, self.undone);
         Group::start(&self.shared, next);
     }
 }
@@ -82,15 +88,16 @@ impl Shared {
             Waiting { portion: Portion::of(append, base), answer }
         });
         let ticket = match (way, place) {
-            (Way::Wait, Some(told)) => match told.await {
-                Ok(Told::Appended(appended)) => return Ok(AppendAnswer::Appended(appended)),
-                Ok(Told::Alone(ticket)) => ticket,
-                Ok(Told::Lost(fault)) => return Err(fault.into_error(shared.label()).into()),
-                Err(_) => return Err(shared.broken_off().into()),
-            },
-            (Way::Now, _) => {
-                Some(Ticket { shared: Arc::clone(shared), keys: load.keys, undone: 0 })
+            (Way::Wait(next), Some(told)) => {
+                Group::start(shared, next);
+                match told.await {
+                    Ok(Told::Appended(appended)) => return Ok(AppendAnswer::Appended(appended)),
+                    Ok(Told::Alone(ticket)) => ticket,
+                    Ok(Told::Lost(fault)) => return Err(fault.into_error(shared.label()).into()),
+                    Err(_) => return Err(shared.broken_off().into()),
+                }
             }
+            (Way::Now(unit), _) => Some(Ticket::new(shared, unit)),
             _ => None,
         };
         let answer = shared.append(&mut Place::Own, append).await;
@@ -109,8 +116,8 @@ struct Group {
     waiting: Vec<Waiting>,
     /// Whether anything may have been sent to the server.
     begun: bool,
-    // Behind those who wait: they hear first, and then the next go.
-    ticket: Ticket,
+    /// Until it is over.
+    ticket: Option<Ticket>,
 }
 
 impl Group {
@@ -120,35 +127,41 @@ impl Group {
             waiting.tell(Told::Alone(None));
         }
         let mut together = next.together;
-        let ticket = || Ticket { shared: Arc::clone(shared), keys: next.keys, undone: 0 };
-        if together.len() < 2 {
-            // The way on which no more is done than has to be.
+        if together.is_empty() {
+            return;
+        }
+        let ticket = Ticket::new(shared, next.unit);
+        if together.len() == 1 {
             if let Some(alone) = together.pop() {
-                alone.tell(Told::Alone(Some(ticket())));
+                // By the way on which no more is done than has to be.
+                alone.tell(Told::Alone(Some(ticket)));
             }
             return;
         }
         // Everyone takes the locks of streams in one order.
         together.sort_by(|one, other| one.portion.stream.cmp(&other.portion.stream));
-        let group = Self { waiting: together, begun: false, ticket: ticket() };
-        shared.driver.detach(Box::pin(group.carry_out()));
+        let group = Self { waiting: together, begun: false, ticket: Some(ticket) };
+        shared.driver.detach(Box::pin(group.carry_out(Arc::clone(shared))));
     }
 
-    async fn carry_out(mut self) {
-        let shared = Arc::clone(&self.ticket.shared);
+    async fn carry_out(mut self, shared: Arc<Shared>) {
         // Without a connection nothing was sent, and each may find one for himself, or say why there is none.
         let Ok(lent) = shared.lend(Turn::Traffic).await else { return };
         self.begun = true;
         let portions: Vec<_> = self.waiting.iter_mut().map(|waiting| &mut waiting.portion).collect();
         match shared.write_together(lent, portions).await {
             Written::Done(positions) => {
+                // First of all: the server has nothing to do.
+                self.ticket = None;
                 for (waiting, position) in self.waiting.drain(..).zip(positions) {
                     let appended = waiting.portion.appended(position);
                     waiting.tell(Told::Appended(appended));
                 }
             }
             Written::Undone => {
-                self.ticket.undone = self.waiting.len();
+                if let Some(ticket) = &mut self.ticket {
+                    ticket.undone = true;
+                }
                 self.begun = false;
             }
             Written::Lost(fault) => {

@@ -2,13 +2,15 @@
 //!
 //! ```text
 //!   come ─┬─ there is room ──────────────────▶ under way, alone ──┐
-//!         └─ else ─▶ waits ─┬─ with others ──▶ under way, a group ─┤ ended: the next
+//!         └─ else ─▶ waits ─┬─ with others ──▶ under way, a group ─┤ ended, or enough wait: the next
 //!                           └─ by itself ────▶ under way, alone ──┘
 //! ```
 //!
 //! A transaction costs its begin, its commit and a round trip, whatever is in it, and each statement costs more than a row of it.
-//! So while [`UNDER_WAY`] transactions are under way, whoever comes waits, and when one ends all that wait go together. A lone
-//! writer waits for nobody. Nobody waits for more than what was under way already: there is no clock here.
+//! So while [`UNDER_WAY`] transactions are under way whoever comes waits, and then all that wait go together. A second
+//! transaction does not begin before as many wait for it as are in the first: so groups come out alike, instead of a large one and
+//! many of one. A lone writer waits for nobody, nor do two; and nobody waits for more than what was under way when he came.
+//! There is no clock here.
 //!
 //! Of one thing (a stream, a message, a mark) there is never more than one writer in a group, and whoever comes second waits
 //! until the first is over and then goes by itself: most likely it meets a conflict, and that must not undo a group.
@@ -59,15 +61,24 @@ impl Load {
     }
 }
 
+/// A transaction that is under way.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Unit {
+    /// How many appends are in it.
+    appends: usize,
+    /// What they write.
+    keys: Vec<Key>,
+}
+
 /// What one does who comes.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Way<T> {
     /// Goes at once, and says when it is over.
-    Now,
+    Now(Unit),
     /// Goes at once; nobody needs to know when it is over.
     Apart,
-    /// Stands in line.
-    Wait,
+    /// Stands in line; and with it there may be enough for a group.
+    Wait(Next<T>),
 }
 
 /// Who goes next.
@@ -77,8 +88,14 @@ pub(super) struct Next<T> {
     pub(super) apart: Vec<T>,
     /// These in one transaction, which says when it is over. One alone goes by itself.
     pub(super) together: Vec<T>,
-    /// What they write, for whoever says that they are over.
-    pub(super) keys: Vec<Key>,
+    /// Their transaction.
+    pub(super) unit: Unit,
+}
+
+impl<T> Default for Next<T> {
+    fn default() -> Self {
+        Self { apart: Vec::new(), together: Vec::new(), unit: Unit::default() }
+    }
 }
 
 #[derive(Debug)]
@@ -93,6 +110,8 @@ struct Waiting<T> {
 #[derive(Debug)]
 pub(super) struct Line<T> {
     waiting: VecDeque<Waiting<T>>,
+    /// How many transactions are under way, and how many appends are in them.
+    units: usize,
     under_way: usize,
     /// What is written by those who are under way, and by how many.
     written: HashMap<Key, usize>,
@@ -105,20 +124,19 @@ pub(super) struct Line<T> {
 impl<T> Default for Line<T> {
     fn default() -> Self {
         let (waiting, written, wanted) = Default::default();
-        Self { waiting, under_way: 0, written, wanted, singly: 0 }
+        Self { waiting, units: 0, under_way: 0, written, wanted, singly: 0 }
     }
 }
 
 impl<T> Line<T> {
     /// Decides about one who comes. `item` is made only of one who waits.
-    pub(super) fn come(&mut self, load: &Load, item: impl FnOnce() -> T) -> Way {
+    pub(super) fn come(&mut self, load: &Load, item: impl FnOnce() -> T) -> Way<T> {
         if self.singly > 0 {
             self.singly -= 1;
             return Way::Apart;
         }
-        if self.under_way < UNDER_WAY {
-            self.begin(&load.keys);
-            return Way::Now;
+        if self.waiting.is_empty() && self.has_room_for(1) {
+            return Way::Now(self.begin(Unit { appends: 1, keys: load.keys.clone() }));
         }
         if self.waiting.len() >= WAITING {
             return Way::Apart;
@@ -127,20 +145,30 @@ impl<T> Line<T> {
             load.keys.iter().any(|key| self.written.contains_key(key) || self.wanted.contains_key(key));
         add(&mut self.wanted, &load.keys);
         self.waiting.push_back(Waiting { load: load.clone(), second, item: item() });
-        Way::Wait
+        Way::Wait(self.next())
     }
 
-    /// Something under way is over that wrote these; `undone` is how many appends were in it, if it was a group that came to
-    /// nothing. Says who goes now.
-    pub(super) fn ended(&mut self, keys: &[Key], undone: usize) -> Next<T> {
-        self.under_way = self.under_way.saturating_sub(1);
-        remove(&mut self.written, keys);
-        self.singly += undone * SINGLY_FOR_EACH;
+    /// A transaction is over; `undone` if it was a group that came to nothing. Says who goes now.
+    pub(super) fn ended(&mut self, unit: &Unit, undone: bool) -> Next<T> {
+        self.units = self.units.saturating_sub(1);
+        self.under_way = self.under_way.saturating_sub(unit.appends);
+        remove(&mut self.written, &unit.keys);
+        if undone {
+            self.singly += unit.appends * SINGLY_FOR_EACH;
+        }
         self.next()
     }
 
+    /// Whether a transaction of so many may begin.
+    fn has_room_for(&self, appends: usize) -> bool {
+        self.units == 0 || (self.units < UNDER_WAY && appends >= self.under_way)
+    }
+
     fn next(&mut self) -> Next<T> {
-        let mut next = Next { apart: Vec::new(), together: Vec::new(), keys: Vec::new() };
+        let mut next = Next::default();
+        if !self.has_room_for(self.waiting.len()) {
+            return next;
+        }
         // What those write who go now, and those who were here first and have to wait on.
         let mut met = HashSet::new();
         let (mut left, mut rows, mut bytes) = (VecDeque::new(), 0, 0);
@@ -170,20 +198,23 @@ impl<T> Line<T> {
             }
             remove(&mut self.wanted, &load.keys);
             met.extend(load.keys.iter().cloned());
-            next.keys.extend(waiting.load.keys);
+            next.unit.keys.extend(waiting.load.keys);
             next.together.push(waiting.item);
         }
         left.append(&mut self.waiting);
         self.waiting = left;
         if !next.together.is_empty() {
-            self.begin(&next.keys);
+            next.unit.appends = next.together.len();
+            next.unit = self.begin(next.unit);
         }
         next
     }
 
-    fn begin(&mut self, keys: &[Key]) {
-        self.under_way += 1;
-        add(&mut self.written, keys);
+    fn begin(&mut self, unit: Unit) -> Unit {
+        self.units += 1;
+        self.under_way += unit.appends;
+        add(&mut self.written, &unit.keys);
+        unit
     }
 }
 

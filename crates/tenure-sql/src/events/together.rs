@@ -19,6 +19,7 @@ use crate::driver::{Answer, Call, Lent};
 use crate::fault::{Fault, FaultKind};
 use crate::outbox::Queues;
 use crate::reader::Columns as _;
+use crate::row::Row;
 use crate::store::Shared;
 use crate::value::Value;
 
@@ -62,14 +63,13 @@ impl Shared {
 
     fn calls_together(&self, portions: &mut [&mut Portion], queues: Queues) -> Vec<Call<'_>> {
         let texts = &self.statements;
-        let streams = Value::list(portions.iter().map(|portion| portion.stream.as_str()));
         let last = |portion: &&mut Portion| vec![portion.stream.as_str().into(), portion.last.0.into()];
         let last = || Value::Rows(portions.iter().map(last).collect());
         let moves = |portion: &&mut Portion| {
             vec![portion.stream.as_str().into(), portion.base.0.into(), portion.last.0.into()]
         };
         let moves = Value::Rows(portions.iter().map(moves).collect());
-        let (moved, placed) = (vec![last(), moves], vec![last(), streams]);
+        let (moved, placed) = ([last(), moves], [last()]);
         let begun = portions.iter().filter(|portion| portion.base == Version::NONE).count() as i64;
         let found = portions.len() as i64 - begun;
         let mut all = |rows: fn(&mut Portion) -> Vec<Vec<Value>>| -> Vec<Vec<Value>> {
@@ -97,17 +97,15 @@ impl Shared {
         calls
     }
 
-    /// The position of the last event of each, by the rows of their events.
+    /// The position of the last event of each.
     fn given(&self, answer: &Answer, portions: &[&mut Portion]) -> Result<Vec<Position>, StoreError> {
         let reader = self.reader();
-        let mut last: HashMap<String, i64> = HashMap::with_capacity(portions.len());
-        for row in &answer.rows {
-            let stream = reader.need(row.text("stream"), "stream")?;
+        let read = |row: &Row| -> Result<_, StoreError> {
             let position = reader.need(row.number("position"), "position")?;
-            let known = last.entry(stream).or_insert(position);
-            *known = position.max(*known);
-        }
-        let of = |portion: &&mut Portion| last.get(&portion.stream).map(|last| Position(*last));
+            Ok((reader.need(row.text("stream"), "stream")?, Position(position)))
+        };
+        let placed = answer.rows.iter().map(read).collect::<Result<HashMap<_, _>, _>>()?;
+        let of = |portion: &&mut Portion| placed.get(&portion.stream).copied();
         portions.iter().map(|portion| of(portion).ok_or_else(|| self.no_row())).collect()
     }
 }
