@@ -73,10 +73,7 @@ impl Drop for Ticket {
 impl Shared {
     /// Appends in a transaction of our own, which it may share with others. What can be checked without the store has been
     /// checked.
-    pub(super) async fn append_own(
-        shared: &Arc<Self>,
-        append: &Append,
-    ) -> Result<AppendAnswer, AppendError> {
+    pub(super) async fn append_own(shared: &Arc<Self>, append: &Append) -> Result<AppendAnswer, AppendError> {
         shared.one_counter()?;
         let Some((load, base)) = portion::load(append) else {
             return shared.append(&mut Place::Own, append).await;

@@ -251,101 +251,127 @@ mod tests {
         Load { rows, bytes, ..load(name) }
     }
 
-    /// A line with [`UNDER_WAY`] lone ones under way, `u0` and `u1`.
-    fn busy() -> Line<String> {
-        let mut line = Line::default();
-        for at in 0..UNDER_WAY {
-            assert_eq!(come(&mut line, &load(&format!("u{at}"))), Way::Now);
-        }
-        line
-    }
-
-    fn come(line: &mut Line<String>, load: &Load) -> Way {
+    fn come(line: &mut Line<String>, load: &Load) -> Way<String> {
         line.come(load, || match &load.keys[0] {
             Key::Stream(stream) => stream.as_str().to_owned(),
             key => format!("{key:?}"),
         })
     }
 
-    fn wait(line: &mut Line<String>, names: &[&str]) {
-        for name in names {
-            assert_eq!(come(line, &load(name)), Way::Wait, "{name}");
+    fn goes(line: &mut Line<String>, name: &str) -> Unit {
+        match come(line, &load(name)) {
+            Way::Now(unit) => unit,
+            way => panic!("{name}: {way:?}"),
         }
     }
 
-    #[test]
-    fn a_lone_writer_waits_for_nobody() {
+    fn waits(line: &mut Line<String>, load: &Load) {
+        assert_eq!(come(line, load), Way::Wait(Next::default()));
+    }
+
+    fn wait(line: &mut Line<String>, names: &[&str]) {
+        names.iter().for_each(|name| waits(line, &load(name)));
+    }
+
+    /// A line with two lone ones under way, `u0` and `u1`.
+    fn busy() -> (Line<String>, Unit, Unit) {
         let mut line = Line::default();
+        let units = (goes(&mut line, "u0"), goes(&mut line, "u1"));
+        (line, units.0, units.1)
+    }
+
+    #[test]
+    fn a_lone_writer_waits_for_nobody_nor_do_two() {
+        let mut line = Line::default();
+        let mut other = goes(&mut line, "b");
         for _ in 0..100 {
-            assert_eq!(come(&mut line, &load("a")), Way::Now);
-            let next = line.ended(&[key("a")], 0);
-            assert!(next.together.is_empty() && next.apart.is_empty());
+            let one = goes(&mut line, "a");
+            assert_eq!(line.ended(&other, false), Next::default());
+            other = goes(&mut line, "b");
+            assert_eq!(line.ended(&one, false), Next::default());
         }
-        assert!(line.written.is_empty() && line.wanted.is_empty());
+        line.ended(&other, false);
+        assert!(line.written.is_empty() && line.wanted.is_empty() && line.under_way == 0);
     }
 
     #[test]
     fn all_that_wait_go_together_as_soon_as_one_is_over() {
-        let mut line = busy();
+        let (mut line, u0, u1) = busy();
         wait(&mut line, &["a", "b", "c"]);
-        let next = line.ended(&[key("u0")], 0);
+        let next = line.ended(&u0, false);
         assert_eq!(next.together, ["a", "b", "c"]);
-        assert_eq!(next.keys, ["a", "b", "c"].map(key));
+        assert_eq!(next.unit, Unit { appends: 3, keys: ["a", "b", "c"].map(key).to_vec() });
         wait(&mut line, &["d"]);
-        assert_eq!(line.ended(&[key("u1")], 0).together, ["d"]);
-        assert!(line.ended(&next.keys, 0).together.is_empty());
-        assert!(line.ended(&[key("d")], 0).together.is_empty());
-        assert_eq!(line.under_way, 0);
-        assert!(line.written.is_empty() && line.wanted.is_empty());
+        assert_eq!(line.ended(&next.unit, false).together, ["d"]);
+        assert_eq!(line.ended(&u1, false).together.len(), 0);
     }
 
     #[test]
+    fn a_second_group_begins_when_it_is_as_large_as_the_first() {
+        let (mut line, u0, u1) = busy();
+        wait(&mut line, &["a", "b", "c"]);
+        let first = line.ended(&u0, false).unit;
+        assert_eq!(line.ended(&u1, false), Next::default());
+        wait(&mut line, &["d", "e"]);
+        let Way::Wait(second) = come(&mut line, &load("f")) else { panic!("it has to wait") };
+        assert_eq!(second.together, ["d", "e", "f"]);
+        wait(&mut line, &["g"]);
+        assert_eq!(line.ended(&first, false), Next::default(), "one against three");
+        assert_eq!(line.ended(&second.unit, false).together, ["g"], "nothing is under way");
+    }
+
+    /// Whatever they write: there is no order of ends by which somebody is left.
+    #[test]
     fn whoever_waits_goes_when_what_is_under_way_is_over() {
-        // Whatever they write: there is no order of ends by which somebody is left.
         for seed in 0..500_usize {
-            let mut line = busy();
-            let mut running = vec![vec![key("u0")], vec![key("u1")]];
+            let (mut line, u0, u1) = busy();
+            let mut running = vec![u0, u1];
             let (mut came, mut went, mut number) = (0, 0, seed);
+            let mut take = |next: Next<String>, running: &mut Vec<Unit>| {
+                let distinct: HashSet<_> = next.unit.keys.iter().collect();
+                assert_eq!(distinct.len(), next.together.len(), "one thing twice in a group");
+                let met = running.iter().flat_map(|unit| &unit.keys).any(|key| distinct.contains(key));
+                assert!(!met, "a group writes what is under way");
+                went += next.apart.len() + next.together.len();
+                running.extend((!next.together.is_empty()).then_some(next.unit));
+            };
             for step in 0..60 {
                 number = number.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
                 let (name, undone) = (format!("s{}", (number >> 33) % 5), (number >> 40) % 9 == 0);
                 if step < 40 && (number >> 50) % 3 > 0 {
                     match come(&mut line, &load(&name)) {
-                        Way::Wait => came += 1,
-                        Way::Now => running.push(vec![key(&name)]),
+                        Way::Wait(next) => {
+                            came += 1;
+                            take(next, &mut running);
+                        }
+                        Way::Now(unit) => running.push(unit),
                         Way::Apart => {}
                     }
                 } else if !running.is_empty() {
-                    let keys = running.swap_remove((number >> 45) % running.len());
-                    let next = line.ended(&keys, if undone { keys.len() } else { 0 });
-                    let distinct: HashSet<_> = next.keys.iter().collect();
-                    assert_eq!(distinct.len(), next.together.len(), "one thing twice in a group");
-                    went += next.apart.len() + next.together.len();
-                    running.extend((!next.together.is_empty()).then_some(next.keys));
+                    let unit = running.swap_remove((number >> 45) % running.len());
+                    take(line.ended(&unit, undone), &mut running);
                 }
                 assert!(running.len() <= UNDER_WAY);
                 assert!(line.waiting.is_empty() || !running.is_empty(), "somebody waits for nothing");
             }
-            while let Some(keys) = running.pop() {
-                let next = line.ended(&keys, 0);
-                went += next.apart.len() + next.together.len();
-                running.extend((!next.together.is_empty()).then_some(next.keys));
+            while let Some(unit) = running.pop() {
+                take(line.ended(&unit, false), &mut running);
             }
-            assert_eq!((went, line.waiting.len(), line.under_way), (came, 0, 0), "{seed}");
+            assert_eq!((went, line.waiting.len(), line.units, line.under_way), (came, 0, 0, 0), "{seed}");
             assert!(line.written.is_empty() && line.wanted.is_empty());
         }
     }
 
     #[test]
     fn who_comes_second_to_something_waits_for_the_first_and_goes_by_itself() {
-        let mut line = busy();
+        let (mut line, u0, u1) = busy();
         wait(&mut line, &["a", "a", "u1", "b"]);
-        let next = line.ended(&[key("u0")], 0);
+        let next = line.ended(&u0, false);
         assert_eq!(next.together, ["a", "b"]);
         assert!(next.apart.is_empty(), "what it has met is under way");
-        let after = line.ended(&next.keys, 0);
+        assert_eq!(line.ended(&u1, false).apart, ["u1"]);
+        let after = line.ended(&next.unit, false);
         assert_eq!((after.apart, after.together.len()), (vec!["a".to_owned()], 0));
-        assert_eq!(line.ended(&[key("u1")], 0).apart, ["u1"]);
     }
 
     #[test]
@@ -353,32 +379,31 @@ mod tests {
         let id = MessageId::new(uuid::Uuid::from_u128(1));
         let consumer = Consumer::new("c").unwrap();
         for shared in [Key::Message(id), Key::Mark(consumer, id)] {
-            let mut line = busy();
+            let (mut line, u0, _) = busy();
             for name in ["a", "b"] {
                 let load = Load { keys: vec![key(name), shared.clone()], ..load(name) };
                 assert!(load.is_light());
-                assert_eq!(come(&mut line, &load), Way::Wait);
+                waits(&mut line, &load);
             }
-            assert_eq!(line.ended(&[key("u0")], 0).together, ["a"]);
+            assert_eq!(line.ended(&u0, false).together, ["a"]);
         }
     }
 
     #[test]
     fn groups_and_the_line_have_an_end() {
-        let mut line = busy();
+        let (mut line, u0, u1) = busy();
         for at in 0..WAITING {
-            assert_eq!(come(&mut line, &load(&format!("a{at}"))), Way::Wait);
+            waits(&mut line, &load(&format!("a{at}")));
         }
         assert_eq!(come(&mut line, &load("b")), Way::Apart);
-        let next = line.ended(&[key("u0")], 0);
-        assert_eq!(next.together.len(), TOGETHER);
-        assert_eq!(line.ended(&next.keys, 0).together[0], format!("a{TOGETHER}"), "in turn");
+        assert_eq!(line.ended(&u0, false).together.len(), TOGETHER);
+        assert_eq!(line.ended(&u1, false).together[0], format!("a{TOGETHER}"), "in turn");
         let sizes = |rows: usize, bytes: usize| {
-            let mut line = busy();
+            let (mut line, u0, _) = busy();
             for at in 0..TOGETHER {
-                assert_eq!(come(&mut line, &sized(&format!("a{at}"), rows, bytes)), Way::Wait);
+                waits(&mut line, &sized(&format!("a{at}"), rows, bytes));
             }
-            line.ended(&[key("u0")], 0).together.len()
+            line.ended(&u0, false).together.len()
         };
         assert_eq!(sizes(ROWS_EACH, 1), STATEMENT_ROWS / ROWS_EACH);
         assert_eq!(sizes(1, BYTES_EACH), TEXT_BYTES / BYTES_EACH);
@@ -394,17 +419,18 @@ mod tests {
 
     #[test]
     fn after_a_group_that_was_undone_so_many_go_singly_and_then_groups_again() {
-        let mut line = busy();
+        let (mut line, u0, u1) = busy();
         wait(&mut line, &["a", "b"]);
-        let next = line.ended(&[key("u0")], 0);
+        let next = line.ended(&u0, false);
         wait(&mut line, &["c", "d"]);
-        let after = line.ended(&next.keys, 2);
+        let after = line.ended(&next.unit, true);
         assert_eq!((after.apart.len(), after.together.len()), (2, 0), "those who wait as well");
         for at in 2..2 * SINGLY_FOR_EACH {
             assert_eq!(come(&mut line, &load("e")), Way::Apart, "{at}");
         }
-        assert_eq!(come(&mut line, &load("e")), Way::Now, "one is under way still");
+        let again = goes(&mut line, "e");
         wait(&mut line, &["f", "g"]);
-        assert_eq!(line.ended(&[key("e")], 0).together, ["f", "g"]);
+        assert_eq!(line.ended(&again, false).together, ["f", "g"]);
+        assert_eq!(line.ended(&u1, false), Next::default());
     }
 }

@@ -46,7 +46,8 @@ impl Shared {
         match self.settle(lent, answers).await {
             Ok(answers) => {
                 let placed = placed.and_then(|at| answers.get(at));
-                let positions = placed.map_or_else(|| Err(self.no_row()), |answer| self.given(answer, &portions));
+                let positions =
+                    placed.map_or_else(|| Err(self.no_row()), |answer| self.given(answer, &portions));
                 // It is done; only where is unknown.
                 positions.map_or_else(
                     |error| Written::Lost(Fault::new(FaultKind::Gone, error.to_string())),
