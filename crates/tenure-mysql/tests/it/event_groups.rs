@@ -27,6 +27,7 @@ on_each! {
     s29_a_stream_that_is_behind_what_is_expected_is_not_begun_by_a_group,
     s35_a_caller_who_goes_away_changes_nothing_for_the_others,
     what_cannot_be_in_a_group_goes_by_itself,
+    s30_a_group_that_is_not_over_holds_readers,
     s34_readers_miss_nothing_of_groups,
 }
 
@@ -264,6 +265,31 @@ async fn what_cannot_be_in_a_group_goes_by_itself(sandbox: &Sandbox) {
         appended(append(&store, &one).await);
     }
     jam.let_go().await;
+}
+
+/// Its positions are taken, and it waits for a mark that someone else has inserted and not committed.
+async fn s30_a_group_that_is_not_over_holds_readers(sandbox: &Sandbox) {
+    let (store, other, mut holder) = (sandbox.sql().await, sandbox.sql().await, sandbox.user().await);
+    let held = one("b", Expected::NONE).with_mark(mark(1));
+    let jam = Jam::new(sandbox, &store).await;
+    let inbox = sandbox.table("inbox");
+    let id = held.mark.as_ref().unwrap().id;
+    execute(&mut holder, &format!("BEGIN; INSERT INTO {inbox} (consumer, message_id) VALUES ('c', '{id}')"))
+        .await;
+    let waiting = [start(&store, full("a", Expected::NONE)), start(&store, held)];
+    settled().await;
+    jam.let_go().await;
+    settled().await;
+    let late = appended(append(&other, &one("late", Expected::NONE)).await);
+    let page = other.read_all(Position::START, 100).await.unwrap();
+    assert_eq!((page.events.len(), Some(page.head)), (4, late.position), "what is below may still appear");
+    assert!(page.stall.is_some());
+    execute(&mut holder, "ROLLBACK").await;
+    for one in waiting {
+        assert!(appended(one.await.unwrap().unwrap()).position < late.position);
+    }
+    let page = other.read_all(Position::START, 100).await.unwrap();
+    assert_eq!((page.events.len(), page.read_to, page.stall), (7, page.head, None));
 }
 
 /// Groups, and transactions of users that stay open meanwhile: whoever reads on where he stopped has read all in the end.
