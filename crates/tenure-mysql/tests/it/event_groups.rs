@@ -282,7 +282,9 @@ async fn s30_a_group_that_is_not_over_holds_readers(sandbox: &Sandbox) {
     settled().await;
     let late = appended(append(&other, &one("late", Expected::NONE)).await);
     let page = other.read_all(Position::START, 100).await.unwrap();
-    assert_eq!((page.events.len(), Some(page.head)), (4, late.position), "what is below may still appear");
+    // The group may have begun before the second of the jammed ones was over.
+    assert!((3..=4).contains(&page.events.len()), "what is below the last may still appear");
+    assert_eq!(Some(page.head), late.position);
     assert!(page.stall.is_some());
     execute(&mut holder, "ROLLBACK").await;
     for one in waiting {
