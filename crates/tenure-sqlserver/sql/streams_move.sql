@@ -19,5 +19,5 @@ FROM OPENJSON(@P2) WITH (stream varbinary(500) '$.b[0]', version bigint '$.v[1]'
 WHERE r.version = 0;
 UPDATE s
 SET version = r.version
-FROM OPENJSON(@P2) WITH (stream varbinary(500) '$.b[0]', version bigint '$.v[2]') AS r
+FROM OPENJSON(@P1) WITH (stream varbinary(500) '$.b[0]', version bigint '$.v[1]') AS r
 INNER LOOP JOIN {streams} AS s WITH (ROWLOCK) ON s.stream = r.stream

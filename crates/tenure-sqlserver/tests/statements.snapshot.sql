@@ -1916,7 +1916,7 @@ FROM OPENJSON(@P2) WITH (stream varbinary(500) '$.b[0]', version bigint '$.v[1]'
 WHERE r.version = 0;
 UPDATE s
 SET version = r.version
-FROM OPENJSON(@P2) WITH (stream varbinary(500) '$.b[0]', version bigint '$.v[2]') AS r
+FROM OPENJSON(@P1) WITH (stream varbinary(500) '$.b[0]', version bigint '$.v[1]') AS r
 INNER LOOP JOIN [tenure_streams] AS s WITH (ROWLOCK) ON s.stream = r.stream
 
 -- sweep_look
