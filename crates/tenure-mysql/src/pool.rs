@@ -112,6 +112,11 @@ impl Pool {
         Ok(link.for_waiting().with_patience(statement + WAIT_GRACE))
     }
 
+    /// Where the connections of traffic live.
+    pub(crate) fn traffic_runtime(&self) -> &Handle {
+        self.connector_for(Turn::Traffic).handle()
+    }
+
     fn connector_for(&self, turn: Turn) -> &Connector {
         if turn != Turn::Traffic {
             return &self.connector;

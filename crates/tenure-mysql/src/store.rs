@@ -1,6 +1,7 @@
 //! The handle on a server.
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -143,6 +144,10 @@ impl Driver for MySqlDriver {
     async fn lend(&self, turn: Turn) -> Result<Box<dyn Lent>, StoreError> {
         let (link, turns) = self.pool.get(turn).await?;
         Ok(Box::new(Borrowed { link: Some(link), turn, pool: Arc::clone(&self.pool), _turns: turns }))
+    }
+
+    fn detach(&self, task: Pin<Box<dyn Future<Output = ()> + Send>>) {
+        self.pool.traffic_runtime().spawn(task);
     }
 
     fn longest_wait(&self) -> Duration {

@@ -1,6 +1,7 @@
 //! What a database's driver has to do for [`SqlStore`](crate::SqlStore).
 
 use std::fmt;
+use std::pin::Pin;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -129,6 +130,14 @@ pub trait Driver: Send + Sync + fmt::Debug {
 
     /// Lends a session.
     async fn lend(&self, turn: Turn) -> Result<Box<dyn Lent>, StoreError>;
+
+    /// Runs a task beside the connections of [`Turn::Traffic`], to its end, whoever goes away. Where there is nothing that could
+    /// run it, it is dropped.
+    fn detach(&self, task: Pin<Box<dyn Future<Output = ()> + Send>>) {
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(task);
+        }
+    }
 
     /// How long a statement may wait on a session of [`Turn::Wait`]: well before the server or the driver would end it.
     fn longest_wait(&self) -> Duration {

@@ -8,6 +8,7 @@ use tenure_core::StoreError;
 use tenure_core::naming::Naming;
 
 use crate::driver::Driver;
+use crate::events::AppendLine;
 use crate::reader::Reader;
 use crate::row::Row;
 use crate::schema::Migration;
@@ -28,6 +29,8 @@ pub(crate) struct Shared {
     pub(crate) quotes: (char, char),
     /// Whether the last look has seen anything in lanes of the outbox. A hint: what is gone by it is looked at once more.
     pub(crate) laned: AtomicBool,
+    /// The appends that wait, to go together.
+    pub(crate) line: AppendLine,
 }
 
 impl SqlStore {
@@ -40,17 +43,17 @@ impl SqlStore {
         quotes: (char, char),
     ) -> Self {
         let statements = Statements::new(texts, &naming, quotes);
-        Self {
-            shared: Arc::new(Shared {
-                driver,
-                naming,
-                statements,
-                texts,
-                migrations,
-                quotes,
-                laned: AtomicBool::new(false),
-            }),
-        }
+        let shared = Shared {
+            driver,
+            naming,
+            statements,
+            texts,
+            migrations,
+            quotes,
+            laned: AtomicBool::new(false),
+            line: AppendLine::default(),
+        };
+        Self { shared: Arc::new(shared) }
     }
 
     /// The driver.

@@ -1,6 +1,7 @@
 //! The handle on a server.
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -116,6 +117,10 @@ impl Driver for SqlServerDriver {
     async fn lend(&self, turn: Turn) -> Result<Box<dyn Lent>, StoreError> {
         let (link, turn) = self.pool.get(turn).await?;
         Ok(Box::new(Borrowed { link, pool: Arc::clone(&self.pool), _turn: turn }))
+    }
+
+    fn detach(&self, task: Pin<Box<dyn Future<Output = ()> + Send>>) {
+        self.pool.connector().handle().spawn(task);
     }
 
     fn longest_wait(&self) -> Duration {

@@ -469,6 +469,11 @@ WHERE coalesce(page.bytes_before, 0) < @P4
 ORDER BY e.version ASC
 OPTION (FORCE ORDER)
 
+-- events_given
+SELECT e.stream, e.position
+FROM OPENJSON(@P1) WITH (stream varbinary(500) '$.b[0]', version bigint '$.v[1]') AS r
+INNER LOOP JOIN [tenure_events] AS e ON e.stream = r.stream AND e.version = r.version
+
 -- events_known
 SELECT e.position, e.stream, e.version, e.event_id, e.type, e.payload, e.payload_bytes
 FROM (SELECT DISTINCT id FROM OPENJSON(@P1) WITH (id nvarchar(36) '$')) AS asked
@@ -727,6 +732,29 @@ BEGIN
     RETURN;
 END;
 INSERT INTO [tenure_inbox] (consumer, message_id, fingerprint, refused, accepted_at) VALUES (@B1, @P2, @P3, @P4, @now)
+
+-- marks_add
+IF EXISTS (
+    SELECT 1
+    FROM OPENJSON(@P1) WITH (consumer varbinary(200) '$.b[0]', message_id nvarchar(36) '$.v[1]') AS r
+    INNER LOOP JOIN [tenure_inbox] AS t WITH (UPDLOCK, HOLDLOCK, ROWLOCK)
+        ON t.consumer = r.consumer AND t.message_id = r.message_id COLLATE Latin1_General_100_BIN2
+) OR EXISTS (
+    SELECT 1
+    FROM OPENJSON(@P1) WITH (consumer varbinary(200) '$.b[0]', message_id nvarchar(36) '$.v[1]') AS r
+    GROUP BY r.consumer, r.message_id HAVING COUNT(*) > 1
+)
+BEGIN
+    SELECT 1 AS tenure_duplicate;
+    RETURN;
+END;
+INSERT INTO [tenure_inbox] (consumer, message_id, fingerprint, refused)
+SELECT r.consumer, r.message_id, r.fingerprint, r.refused
+FROM OPENJSON(@P1) WITH (
+    i int '$.i', consumer varbinary(200) '$.b[0]', message_id nvarchar(36) '$.v[1]', fingerprint nvarchar(36) '$.v[2]',
+    refused nvarchar(max) '$.v[3]'
+) AS r
+ORDER BY r.i
 
 -- migrations
 -- 0001 leases, their history, audit
@@ -1742,6 +1770,19 @@ SET uses = uses + 1,
     taken_at = SYSUTCDATETIME()
 WHERE slot = @@SPID % 128 + 1
 
+-- slot_take
+IF @before <> @P1 + @P2
+BEGIN
+    SELECT 1 AS tenure_unmet;
+    RETURN;
+END;
+UPDATE [tenure_append_slots] WITH (ROWLOCK)
+SET uses = uses + 1,
+    floor = (SELECT coalesce(max(position), 0) FROM [tenure_events] WITH (READUNCOMMITTED)),
+    holder = @@SPID,
+    taken_at = SYSUTCDATETIME()
+WHERE slot = @@SPID % 128 + 1
+
 -- slots_delete
 DELETE s FROM OPENJSON(@P1) WITH (slot bigint '$') AS asked
 INNER LOOP JOIN [tenure_append_slots] AS s WITH (ROWLOCK) ON s.slot = asked.slot
@@ -1857,6 +1898,26 @@ FROM [tenure_streams] AS s
 LEFT LOOP JOIN [tenure_snapshots] AS n ON n.stream = s.stream
 WHERE s.stream > @B1 AND s.stream >= @B2 AND s.stream < @B3
 ORDER BY s.stream
+
+-- streams_move
+IF EXISTS (
+    SELECT 1
+    FROM OPENJSON(@P2) WITH (stream varbinary(500) '$.b[0]', version bigint '$.v[1]') AS r
+    LEFT LOOP JOIN [tenure_streams] AS s WITH (UPDLOCK, HOLDLOCK, ROWLOCK) ON s.stream = r.stream
+    WHERE coalesce(s.version, 0) <> r.version
+)
+BEGIN
+    SELECT 1 AS tenure_unmet;
+    RETURN;
+END;
+INSERT INTO [tenure_streams] (stream, version)
+SELECT r.stream, 0
+FROM OPENJSON(@P2) WITH (stream varbinary(500) '$.b[0]', version bigint '$.v[1]') AS r
+WHERE r.version = 0;
+UPDATE s
+SET version = r.version
+FROM OPENJSON(@P1) WITH (stream varbinary(500) '$.b[0]', version bigint '$.v[1]') AS r
+INNER LOOP JOIN [tenure_streams] AS s WITH (ROWLOCK) ON s.stream = r.stream
 
 -- sweep_look
 SELECT TOP (@P2) o.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,

@@ -14,6 +14,8 @@ mod cluster_bed;
 mod cluster_locks;
 mod cluster_suite;
 mod connections;
+mod event_group_faults;
+mod event_groups;
 mod event_races;
 mod event_suite;
 mod events;

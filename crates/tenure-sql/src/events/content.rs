@@ -10,8 +10,13 @@ use crate::value::{Value, micros};
 
 /// The rows of an append's events that follow a version, in as many statements as they need.
 pub(super) fn events(append: &Append, base: Version) -> Vec<Value> {
+    inserts(event_rows(append, base))
+}
+
+/// The same, as they are.
+pub(super) fn event_rows(append: &Append, base: Version) -> impl Iterator<Item = Vec<Value>> {
     let by_ids = append.expected == Expected::Any;
-    let row = |(at, event): (usize, &NewEvent)| {
+    let row = move |(at, event): (usize, &NewEvent)| {
         let (text, bytes) = event.body.parts();
         let id = event.id.to_string();
         vec![
@@ -29,31 +34,33 @@ pub(super) fn events(append: &Append, base: Version) -> Vec<Value> {
             bytes.into(),
         ]
     };
-    inserts(append.events.iter().enumerate().map(row))
+    append.events.iter().enumerate().map(row)
 }
 
 /// The rows of dispatches, in as many statements as they need. `now` is the server's clock, where one has a delay.
 pub(super) fn dispatches(messages: &[&NewMessage], now: Option<StoreTime>) -> Vec<Vec<Vec<Value>>> {
-    let row = |message: &&NewMessage| {
-        let (text, bytes) = message.body.parts();
-        let delayed = now.filter(|_| !message.delay.is_zero());
-        let deliver_at =
-            delayed.map(|now| StoreTime::from_micros(now.as_micros().saturating_add(micros(message.delay))));
-        vec![
-            message.id.map_or_else(|| Uuid::new_v4().to_string(), |id| id.to_string()).into(),
-            message.source.as_deref().into(),
-            message.sequence.version.into(),
-            message.sequence.index.into(),
-            message.topic.as_str().into(),
-            message.kind.as_str().into(),
-            text.into(),
-            bytes.into(),
-            message.content_type.as_deref().into(),
-            message.headers_json().into(),
-            deliver_at.into(),
-        ]
-    };
-    in_portions(messages.iter().map(row))
+    in_portions(messages.iter().map(|message| dispatch_row(message, now)))
+}
+
+/// The row of a dispatch.
+pub(super) fn dispatch_row(message: &NewMessage, now: Option<StoreTime>) -> Vec<Value> {
+    let (text, bytes) = message.body.parts();
+    let delayed = now.filter(|_| !message.delay.is_zero());
+    let deliver_at =
+        delayed.map(|now| StoreTime::from_micros(now.as_micros().saturating_add(micros(message.delay))));
+    vec![
+        message.id.map_or_else(|| Uuid::new_v4().to_string(), |id| id.to_string()).into(),
+        message.source.as_deref().into(),
+        message.sequence.version.into(),
+        message.sequence.index.into(),
+        message.topic.as_str().into(),
+        message.kind.as_str().into(),
+        text.into(),
+        bytes.into(),
+        message.content_type.as_deref().into(),
+        message.headers_json().into(),
+        deliver_at.into(),
+    ]
 }
 
 /// A mark as parameters.

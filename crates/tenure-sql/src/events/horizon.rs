@@ -9,7 +9,11 @@
 //! it is *not yet* committed.
 //!
 //! - An append of ours changes the row of its connection, and counts its `uses` up. Several connections may share a row, and
-//!   wait for each other: each is over in a moment.
+//!   wait for each other: each is over in a moment. Appends that go together are one transaction: it takes one row, before the
+//!   first position of any of them, and the row is held until all of them have ended, for they end as one.
+//!   The floor is asked for each time. A position that this process was told before would be one too, and cheaper, but only
+//!   as long as the counter never goes back. It does where a table is emptied, a backup restored, or a replica promoted that has not
+//!   seen the last commits, and a proxy may hide that from whoever remembers. Such a floor would be above what is given out.
 //! - A user's transaction may last, append again, go back to a savepoint, and have an old snapshot. It inserts a row for each
 //!   append: it waits for nobody, and changes nothing that others change. A later row has a floor of its own, which may be
 //!   higher; the earlier one stays there with its lower floor until the transaction ends, and the lowest counts. What goes

@@ -9,6 +9,8 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `append`, `content` | what is done and asked in turn, and what is sent |
+//! | `line`, `group` | who goes at once, who waits, and who goes together with others |
+//! | `portion`, `together` | what an append brings into a group, and the group's transaction |
 //! | `place` | the places where an append happens: a transaction of its own, or the user's |
 //! | `horizon` | how far a reader may go, and the proof |
 //! | `slots` | the rows that readers go by: whether they are there, and which of them are rubbish |
@@ -18,11 +20,15 @@
 mod append;
 mod checkpoints;
 mod content;
+mod group;
 mod horizon;
+mod line;
 mod place;
+mod portion;
 mod read;
 mod slots;
 mod snapshots;
+mod together;
 
 use std::sync::Arc;
 
@@ -34,6 +40,7 @@ use tenure_core::event::{
 };
 
 pub use self::checkpoints::Checkpoints;
+pub(crate) use self::group::AppendLine;
 use self::place::Place;
 use crate::driver::Session;
 use crate::store::{Shared, SqlStore};
@@ -85,7 +92,7 @@ impl Events {
 impl EventStore for SqlStore {
     async fn append(&self, append: &Append, limits: &Limits) -> Result<AppendAnswer, AppendError> {
         append.check(limits, true)?;
-        self.shared.append(&mut Place::Own, append).await
+        Shared::append_own(&self.shared, append).await
     }
 
     async fn read_stream(&self, read: &StreamRead) -> Result<StreamPage, StoreError> {
