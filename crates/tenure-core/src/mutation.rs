@@ -43,6 +43,8 @@ pub enum Rule {
     MakeWay,
     /// What was read of the list of arrivals and not taken in is read again before what is behind it; off: it is passed by.
     ReadAgainWhatWasLeft,
+    /// What stands in a lane waits until the list of arrivals was read as far as its number; off: it goes before what came before it.
+    LanesWaitForTheList,
     /// The numbers before those that were read are asked for again and again; off: the list is read only forwards.
     LookBehind,
     /// A source of which so much is held that there is no room for others gives some of it back; off: it keeps it.
@@ -93,7 +95,7 @@ pub enum Rule {
 
 impl Rule {
     /// Every rule there is.
-    pub const ALL: [Self; 41] = [
+    pub const ALL: [Self; 42] = [
         Self::TrustFromStart,
         Self::Fence,
         Self::StoreClock,
@@ -112,6 +114,7 @@ impl Rule {
         Self::LookFromHead,
         Self::MakeWay,
         Self::ReadAgainWhatWasLeft,
+        Self::LanesWaitForTheList,
         Self::LookBehind,
         Self::MakeRoom,
         Self::RecordAgain,

@@ -1,5 +1,115 @@
 -- Every text as the server reads it. Written by the tests of src/grammar.rs.
 
+-- arrivals_add
+INSERT INTO [tenure_outbox_arrivals] (id)
+SELECT o.id
+FROM OPENJSON(@P1) WITH (id nvarchar(64) '$') AS asked
+INNER LOOP JOIN [tenure_outbox] AS o ON o.message_id = asked.id COLLATE Latin1_General_100_CI_AS
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_outbox_arrivals] AS t WITH (READCOMMITTEDLOCK) WHERE t.id = o.id)
+
+-- arrivals_add_one
+INSERT INTO [tenure_outbox_arrivals] (id)
+SELECT SCOPE_IDENTITY()
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_outbox_arrivals] AS t WITH (READCOMMITTEDLOCK) WHERE t.id = SCOPE_IDENTITY())
+
+-- arrivals_again
+SELECT a.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, CASE WHEN o.id IS NULL THEN 4 WHEN CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END <> 0x AND EXISTS ( SELECT 1 FROM [tenure_outbox_pending] AS q WITH (INDEX (queue)) WHERE q.lane = CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END ) THEN 5 ELSE 1 END AS queued, 0 AS due_us, 0 AS attempts, 0 AS forgiven, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes
+FROM (SELECT DISTINCT id FROM OPENJSON(@P1) WITH (id bigint '$')) AS asked
+INNER LOOP JOIN [tenure_outbox_arrivals] AS a ON a.id = asked.id
+LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = a.id
+UNION ALL
+SELECT fresh.* FROM (
+    SELECT TOP (@P2) o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, 3 AS queued, 0 AS due_us, 0 AS attempts, 0 AS forgiven, N'' COLLATE Latin1_General_100_CI_AS AS message_id, CASE WHEN DATALENGTH(o.source) <= 1000 THEN o.source END AS source, o.source_seq, o.source_index, N'' COLLATE Latin1_General_100_BIN2 AS topic, N'' COLLATE Latin1_General_100_BIN2 AS type, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS content_type, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS headers, 0 AS created_us, 0 AS shape, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS payload, CAST(NULL AS varbinary(max)) AS payload_bytes
+    FROM [tenure_outbox] AS o WITH (INDEX (fresh))
+    WHERE o.fresh IS NOT NULL
+    ORDER BY o.fresh DESC, o.id
+) AS fresh
+
+-- arrivals_behind
+SELECT TOP (@P2) id FROM [tenure_outbox_arrivals] WHERE id <= @P1 ORDER BY id
+
+-- arrivals_check
+SELECT ahead.* FROM (
+    SELECT TOP (@P2) a.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, CASE WHEN o.id IS NULL THEN 4 WHEN CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END <> 0x AND EXISTS ( SELECT 1 FROM [tenure_outbox_pending] AS q WITH (INDEX (queue)) WHERE q.lane = CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END ) THEN 5 ELSE 1 END AS queued, 0 AS due_us, 0 AS attempts, 0 AS forgiven, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes
+    FROM [tenure_outbox_arrivals] AS a
+    LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = a.id
+    WHERE a.id > @P1
+    ORDER BY a.id
+) AS ahead
+UNION ALL
+SELECT fresh.* FROM (
+    SELECT TOP (@P3) o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, 3 AS queued, 0 AS due_us, 0 AS attempts, 0 AS forgiven, N'' COLLATE Latin1_General_100_CI_AS AS message_id, CASE WHEN DATALENGTH(o.source) <= 1000 THEN o.source END AS source, o.source_seq, o.source_index, N'' COLLATE Latin1_General_100_BIN2 AS topic, N'' COLLATE Latin1_General_100_BIN2 AS type, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS content_type, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS headers, 0 AS created_us, 0 AS shape, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS payload, CAST(NULL AS varbinary(max)) AS payload_bytes
+    FROM [tenure_outbox] AS o WITH (INDEX (fresh))
+    WHERE o.fresh IS NOT NULL
+    ORDER BY o.fresh DESC, o.id
+) AS fresh
+UNION ALL
+SELECT lanes.* FROM (
+    SELECT TOP (1) p.id, CONVERT(varbinary(500), 0x01) AS lane, 6 AS queued, 0 AS due_us, 0 AS attempts, 0 AS forgiven,
+           N'' COLLATE Latin1_General_100_CI_AS AS message_id, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS source,
+           CAST(0 AS bigint) AS source_seq, 0 AS source_index,
+           N'' COLLATE Latin1_General_100_BIN2 AS topic, N'' COLLATE Latin1_General_100_BIN2 AS type,
+           CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS content_type,
+           CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS headers,
+           0 AS created_us, 0 AS shape, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS payload,
+           CAST(NULL AS varbinary(max)) AS payload_bytes
+    FROM [tenure_outbox_pending] AS p
+) AS lanes
+
+-- arrivals_hold
+SELECT a.id
+FROM (SELECT DISTINCT id FROM OPENJSON(@P1) WITH (id bigint '$')) AS asked
+INNER LOOP JOIN [tenure_outbox_arrivals] AS a WITH (UPDLOCK, ROWLOCK) ON a.id = asked.id
+ORDER BY a.id
+
+-- arrivals_look
+SELECT ahead.* FROM (
+    SELECT TOP (@P2) a.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, CASE WHEN o.id IS NULL THEN 4 ELSE 1 END AS queued, 0 AS due_us, 0 AS attempts, 0 AS forgiven, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes
+    FROM [tenure_outbox_arrivals] AS a
+    LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = a.id
+    WHERE a.id > @P1
+    ORDER BY a.id
+) AS ahead
+UNION ALL
+SELECT fresh.* FROM (
+    SELECT TOP (@P3) o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, 3 AS queued, 0 AS due_us, 0 AS attempts, 0 AS forgiven, N'' COLLATE Latin1_General_100_CI_AS AS message_id, CASE WHEN DATALENGTH(o.source) <= 1000 THEN o.source END AS source, o.source_seq, o.source_index, N'' COLLATE Latin1_General_100_BIN2 AS topic, N'' COLLATE Latin1_General_100_BIN2 AS type, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS content_type, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS headers, 0 AS created_us, 0 AS shape, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS payload, CAST(NULL AS varbinary(max)) AS payload_bytes
+    FROM [tenure_outbox] AS o WITH (INDEX (fresh))
+    WHERE o.fresh IS NOT NULL
+    ORDER BY o.fresh DESC, o.id
+) AS fresh
+UNION ALL
+SELECT lanes.* FROM (
+    SELECT TOP (1) p.id, CONVERT(varbinary(500), 0x01) AS lane, 6 AS queued, 0 AS due_us, 0 AS attempts, 0 AS forgiven,
+           N'' COLLATE Latin1_General_100_CI_AS AS message_id, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS source,
+           CAST(0 AS bigint) AS source_seq, 0 AS source_index,
+           N'' COLLATE Latin1_General_100_BIN2 AS topic, N'' COLLATE Latin1_General_100_BIN2 AS type,
+           CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS content_type,
+           CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS headers,
+           0 AS created_us, 0 AS shape, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS payload,
+           CAST(NULL AS varbinary(max)) AS payload_bytes
+    FROM [tenure_outbox_pending] AS p
+) AS lanes
+
+-- arrivals_next
+SELECT TOP (@P2) id FROM [tenure_outbox_arrivals] WHERE id > @P1 ORDER BY id
+
+-- arrivals_orphans
+SELECT a.id
+FROM (SELECT DISTINCT id FROM OPENJSON(@P1) WITH (id bigint '$')) AS asked
+INNER LOOP JOIN [tenure_outbox_arrivals] AS a WITH (UPDLOCK, ROWLOCK) ON a.id = asked.id
+LEFT LOOP JOIN [tenure_outbox] AS o WITH (READCOMMITTEDLOCK) ON o.id = a.id
+WHERE o.id IS NULL
+
+-- arrivals_put
+INSERT INTO [tenure_outbox_arrivals] (id)
+SELECT r.id
+FROM OPENJSON(@P1) WITH (id bigint '$.v[0]') AS r
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_outbox_arrivals] AS t WITH (READCOMMITTEDLOCK) WHERE t.id = r.id)
+
+-- arrivals_remove
+DELETE a FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
+INNER LOOP JOIN [tenure_outbox_arrivals] AS a WITH (ROWLOCK) ON a.id = asked.id
+
 -- attempts_add
 INSERT INTO [tenure_outbox_attempts] (message, number, outcome, took_us, node, term, error)
 SELECT r.message, r.number, r.outcome, r.took_us, r.node, r.term, r.error
@@ -11,6 +121,15 @@ WHERE NOT EXISTS (
     SELECT 1 FROM [tenure_outbox_attempts] AS t WITH (UPDLOCK, HOLDLOCK, ROWLOCK)
     WHERE t.message = r.message AND t.number = r.number
 )
+
+-- attempts_add_run
+INSERT INTO [tenure_outbox_attempts] (message, number, outcome, took_us, node, term)
+SELECT a.id, 1, @P3, @P4, @P5, @P6
+FROM [tenure_outbox_arrivals] AS a
+WHERE a.id BETWEEN @P1 AND @P2
+  AND NOT EXISTS (
+      SELECT 1 FROM [tenure_outbox_attempts] AS t WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE t.message = a.id AND t.number = 1
+  )
 
 -- attempts_delete
 DELETE a FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
@@ -544,15 +663,6 @@ FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked
 INNER LOOP JOIN [tenure_fences] AS f WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK) ON f.name = asked.name
 ORDER BY f.name
 
--- fresh_add
-DELETE p
-FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
-INNER LOOP JOIN [tenure_outbox_pending] AS p WITH (ROWLOCK) ON p.id = asked.id;
-INSERT INTO [tenure_outbox_pending] (id, lane, place_a, place_b, due_us)
-SELECT o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN o.source_seq ELSE coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0) END, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN o.source_index ELSE 0 END, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0)
-FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
-INNER LOOP JOIN [tenure_outbox] AS o ON o.id = asked.id
-
 -- fresh_any
 SELECT CASE WHEN EXISTS (
            SELECT 1 FROM [tenure_outbox] WITH (INDEX (fresh), READPAST, READCOMMITTEDLOCK) WHERE fresh IS NOT NULL
@@ -564,10 +674,10 @@ UPDATE o SET fresh = NULL FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
 INNER LOOP JOIN [tenure_outbox] AS o WITH (ROWLOCK) ON o.id = asked.id
 
 -- fresh_hold
-SELECT TOP (@P3) id, fresh
-FROM [tenure_outbox] WITH (INDEX (fresh), UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
-WHERE fresh < @P1 OR (fresh = @P1 AND id > @P2)
-ORDER BY fresh DESC, id
+SELECT TOP (@P3) o.id, o.fresh, CASE WHEN coalesce(o.deliver_at, o.created_at) <= SYSUTCDATETIME() AND ((o.source_seq = 0 AND o.source_index = 0) OR CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END = 0x) THEN 1 ELSE 0 END AS comes
+FROM [tenure_outbox] AS o WITH (INDEX (fresh), UPDLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
+WHERE o.fresh < @P1 OR (o.fresh = @P1 AND o.id > @P2)
+ORDER BY o.fresh DESC, o.id
 
 -- history_add
 INSERT INTO [tenure_lease_history] (name, term, cause, node, incarnation, machine, pid, at)
@@ -1073,6 +1183,16 @@ CREATE INDEX fresh ON [tenure_outbox] (fresh DESC, id) WITH (DROP_EXISTING = ON)
 BEGIN TRANSACTION;
 INSERT INTO [tenure_schema] (version, description, applied_at) VALUES (8, 'fresh messages stand first in their index', SYSUTCDATETIME());
 COMMIT TRANSACTION;
+-- 0009 what has just come is a list
+IF OBJECT_ID(N'[tenure_outbox_arrivals]', N'U') IS NULL
+CREATE TABLE [tenure_outbox_arrivals] (
+    id     bigint NOT NULL PRIMARY KEY,
+    listed tinyint NOT NULL DEFAULT 1
+);
+ALTER TABLE [tenure_outbox_arrivals] SET (LOCK_ESCALATION = DISABLE);
+BEGIN TRANSACTION;
+INSERT INTO [tenure_schema] (version, description, applied_at) VALUES (9, 'what has just come is a list', SYSUTCDATETIME());
+COMMIT TRANSACTION;
 
 -- must_have_met
 IF @before <> 1
@@ -1144,7 +1264,8 @@ SELECT p.id
 FROM (SELECT DISTINCT id FROM OPENJSON(@P1) WITH (id bigint '$')) AS asked
 INNER LOOP JOIN [tenure_outbox_pending] AS p WITH (UPDLOCK, ROWLOCK) ON p.id = asked.id
 LEFT LOOP JOIN [tenure_outbox] AS o WITH (READCOMMITTEDLOCK) ON o.id = p.id
-WHERE o.id IS NULL
+LEFT LOOP JOIN [tenure_outbox_arrivals] AS n WITH (READCOMMITTEDLOCK) ON n.id = p.id
+WHERE o.id IS NULL OR n.id IS NOT NULL
 
 -- outbox_again
 UPDATE [tenure_outbox_pending] WITH (ROWLOCK)
@@ -1154,7 +1275,8 @@ SET attempts = attempts + 1,
 WHERE id = @P1
 
 -- outbox_any
-SELECT CASE WHEN EXISTS (SELECT 1 FROM [tenure_outbox_pending] WITH (READPAST, READCOMMITTEDLOCK)) THEN 1 ELSE 0 END AS found,
+SELECT CASE WHEN EXISTS (SELECT 1 FROM [tenure_outbox_pending] WITH (READPAST, READCOMMITTEDLOCK))
+              OR EXISTS (SELECT 1 FROM [tenure_outbox_arrivals] WITH (READPAST, READCOMMITTEDLOCK)) THEN 1 ELSE 0 END AS found,
        CASE WHEN EXISTS (
            SELECT 1 FROM [tenure_outbox] WITH (INDEX (fresh), READPAST, READCOMMITTEDLOCK) WHERE fresh IS NOT NULL
        ) THEN 1 ELSE 0 END AS fresh,
@@ -1250,7 +1372,7 @@ WHERE lane = @B1
 ORDER BY lane, place_a, place_b, id
 
 -- outbox_lanes
-SELECT p.id, p.lane, CASE WHEN o.id IS NULL THEN 4 ELSE p.queued END AS queued, p.due_us, p.attempts, p.forgiven, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes
+SELECT p.id, p.lane, CASE WHEN o.id IS NULL OR n.id IS NOT NULL THEN 4 ELSE p.queued END AS queued, p.due_us, p.attempts, p.forgiven, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes
 FROM (SELECT one.* FROM OPENJSON(@P1) WITH (v4 bigint '$.v[4]', b0 varbinary(8000) '$.v[0]', v1 bigint '$.v[1]', v2 bigint '$.v[2]', v3 bigint '$.v[3]') AS branch
 CROSS APPLY (
 SELECT TOP (branch.v4) id
@@ -1262,6 +1384,7 @@ ORDER BY lane, place_a, place_b, id
 ) AS one) AS f
 INNER LOOP JOIN [tenure_outbox_pending] AS p ON p.id = f.id
 LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = f.id
+LEFT LOOP JOIN [tenure_outbox_arrivals] AS n ON n.id = f.id
 UNION ALL
 SELECT fresh.* FROM (
     SELECT TOP (@P2) o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, 3 AS queued, 0 AS due_us, 0 AS attempts, 0 AS forgiven, N'' COLLATE Latin1_General_100_CI_AS AS message_id, CASE WHEN DATALENGTH(o.source) <= 1000 THEN o.source END AS source, o.source_seq, o.source_index, N'' COLLATE Latin1_General_100_BIN2 AS topic, N'' COLLATE Latin1_General_100_BIN2 AS type, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS content_type, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS headers, 0 AS created_us, 0 AS shape, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS payload, CAST(NULL AS varbinary(max)) AS payload_bytes
@@ -1283,6 +1406,7 @@ FROM (
                     AND (@P10 = 0 OR (
                         o.fresh IS NULL
                         AND NOT EXISTS (SELECT 1 FROM [tenure_outbox_pending] AS p WHERE p.id = o.id)
+                        AND NOT EXISTS (SELECT 1 FROM [tenure_outbox_arrivals] AS n WHERE n.id = o.id)
                         AND NOT EXISTS (SELECT 1 FROM [tenure_outbox_dead] AS d WHERE d.id = o.id)
                     ))
                    THEN 1 ELSE 0
@@ -1370,6 +1494,14 @@ FROM (
                     ORDER BY p.id DESC
                 ) AS waiting
                 UNION
+                SELECT came.id
+                FROM (
+                    SELECT TOP (@P3) a.id
+                    FROM [tenure_outbox_arrivals] AS a
+                    WHERE a.id < @P1 AND a.id > @P2
+                    ORDER BY a.id DESC
+                ) AS came
+                UNION
                 SELECT added.id
                 FROM (
                     SELECT TOP (@P3) n.id
@@ -1396,11 +1528,17 @@ CROSS APPLY (SELECT CONVERT(varchar(max), o.payload COLLATE Latin1_General_100_B
 WHERE o.id = @P1
 
 -- outbox_lock
-SELECT o.id, CASE WHEN p.id IS NOT NULL THEN p.queued WHEN o.fresh IS NOT NULL THEN 3 ELSE 0 END AS queued, p.attempts,
-       CASE WHEN p.lane IS NULL THEN NULL WHEN p.lane = 0x THEN 0 ELSE 1 END AS ordered
+SELECT o.id,
+       CASE WHEN n.id IS NOT NULL THEN 5 WHEN p.id IS NOT NULL THEN p.queued WHEN o.fresh IS NOT NULL THEN 3 ELSE 0 END AS queued,
+       CASE WHEN n.id IS NOT NULL THEN 0 ELSE p.attempts END AS attempts,
+       CASE
+           WHEN n.id IS NOT NULL THEN CASE WHEN CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END = 0x THEN 0 ELSE 1 END
+           WHEN p.lane IS NULL THEN NULL WHEN p.lane = 0x THEN 0 ELSE 1
+       END AS ordered
 FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
 INNER LOOP JOIN [tenure_outbox] AS o WITH (UPDLOCK, HOLDLOCK, ROWLOCK) ON o.id = asked.id
 LEFT LOOP JOIN [tenure_outbox_pending] AS p WITH (UPDLOCK, ROWLOCK) ON p.id = o.id
+LEFT LOOP JOIN [tenure_outbox_arrivals] AS n WITH (UPDLOCK, ROWLOCK) ON n.id = o.id
 ORDER BY o.id
 
 -- outbox_names
@@ -1440,6 +1578,14 @@ FROM (
             FROM [tenure_outbox_pending] AS p WITH (READPAST, READCOMMITTEDLOCK)
             ORDER BY p.id
         ) AS waiting
+        UNION ALL
+        SELECT came.id, came.lane, 1, came.due_us, 0
+        FROM (
+            SELECT TOP (@P1) a.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0) AS due_us
+            FROM [tenure_outbox_arrivals] AS a WITH (READPAST, READCOMMITTEDLOCK)
+            LEFT JOIN [tenure_outbox] AS o WITH (READPAST, READCOMMITTEDLOCK) ON o.id = a.id
+            ORDER BY a.id
+        ) AS came
         UNION ALL
         SELECT added.id, added.lane, 1, added.due_us, 0
         FROM (
@@ -1501,9 +1647,10 @@ WHERE o.id <= @P1
 ORDER BY o.id DESC
 
 -- outbox_rows
-SELECT p.id, p.lane, CASE WHEN o.id IS NULL THEN 4 ELSE p.queued END AS queued, p.due_us, p.attempts, p.forgiven, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes FROM (SELECT DISTINCT id FROM OPENJSON(@P1) WITH (id bigint '$')) AS asked
+SELECT p.id, p.lane, CASE WHEN o.id IS NULL OR n.id IS NOT NULL THEN 4 ELSE p.queued END AS queued, p.due_us, p.attempts, p.forgiven, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes FROM (SELECT DISTINCT id FROM OPENJSON(@P1) WITH (id bigint '$')) AS asked
 INNER LOOP JOIN [tenure_outbox_pending] AS p ON p.id = asked.id
 LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = p.id
+LEFT LOOP JOIN [tenure_outbox_arrivals] AS n ON n.id = p.id
 
 -- outbox_savepoint
 IF @@TRANCOUNT > 0 SAVE TRANSACTION tenure_enqueue
@@ -1547,10 +1694,11 @@ SELECT s.id, s.message_id, s.source, s.source_seq, s.source_index, s.topic, s.ty
        coalesce(s.error, s.reason) AS last_error,
        CASE WHEN s.halts = 1 AND s.discarded_us IS NULL THEN 1 ELSE 0 END AS halts
 FROM (
-    SELECT o.id, o.message_id, CASE WHEN p.id IS NOT NULL THEN p.queued WHEN o.fresh IS NOT NULL THEN 1 ELSE 0 END AS queued, o.source, o.source_seq, o.source_index, o.topic, o.type, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, coalesce(p.due_us, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0)) AS due_us, coalesce( p.attempts, d.attempts, (SELECT max(a.number) FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id), 0 ) AS attempts, d.halts, d.reason, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.died_at) AS died_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.discarded_at) AS discarded_us, ( SELECT TOP (1) DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.at) FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id ORDER BY a.number DESC ) AS tried_us, ( SELECT TOP (1) a.error FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id AND a.error IS NOT NULL ORDER BY a.number DESC ) AS error
+    SELECT o.id, o.message_id, CASE WHEN n.id IS NOT NULL THEN 1 WHEN p.id IS NOT NULL THEN p.queued WHEN o.fresh IS NOT NULL THEN 1 ELSE 0 END AS queued, o.source, o.source_seq, o.source_index, o.topic, o.type, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, coalesce(p.due_us, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0)) AS due_us, coalesce( p.attempts, d.attempts, (SELECT max(a.number) FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id), 0 ) AS attempts, d.halts, d.reason, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.died_at) AS died_us, DATEDIFF_BIG(MICROSECOND, '1970-01-01', d.discarded_at) AS discarded_us, ( SELECT TOP (1) DATEDIFF_BIG(MICROSECOND, '1970-01-01', a.at) FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id ORDER BY a.number DESC ) AS tried_us, ( SELECT TOP (1) a.error FROM [tenure_outbox_attempts] AS a WHERE a.message = o.id AND a.error IS NOT NULL ORDER BY a.number DESC ) AS error
     FROM (SELECT DISTINCT id FROM OPENJSON(@P1) WITH (id bigint '$')) AS asked
     INNER LOOP JOIN [tenure_outbox] AS o ON o.id = asked.id
     LEFT LOOP JOIN [tenure_outbox_pending] AS p ON p.id = o.id
+    LEFT LOOP JOIN [tenure_outbox_arrivals] AS n ON n.id = o.id
     LEFT LOOP JOIN [tenure_outbox_dead] AS d ON d.id = o.id
 ) AS s
 ORDER BY s.id DESC
@@ -1559,9 +1707,10 @@ ORDER BY s.id DESC
 ROLLBACK TRANSACTION tenure_enqueue
 
 -- outbox_unordered
-SELECT TOP (@P3) p.id, p.lane, CASE WHEN o.id IS NULL THEN 4 ELSE p.queued END AS queued, p.due_us, p.attempts, p.forgiven, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes
+SELECT TOP (@P3) p.id, p.lane, CASE WHEN o.id IS NULL OR n.id IS NOT NULL THEN 4 ELSE p.queued END AS queued, p.due_us, p.attempts, p.forgiven, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes
 FROM [tenure_outbox_pending] AS p WITH (INDEX (queue), READPAST, READCOMMITTEDLOCK)
 LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = p.id
+LEFT LOOP JOIN [tenure_outbox_arrivals] AS n ON n.id = p.id
 WHERE p.lane = 0x
   AND (p.place_a > @P1 OR (p.place_a = @P1 AND p.place_b = 0 AND p.id > @P2))
   AND p.place_a <= DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now)
@@ -1642,6 +1791,15 @@ VALUES (
     coalesce(@P2, DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(@P4, @now))), @P3,
     DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(@P4, @now))
 )
+
+-- pending_lay
+DELETE p
+FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
+INNER LOOP JOIN [tenure_outbox_pending] AS p WITH (ROWLOCK) ON p.id = asked.id;
+INSERT INTO [tenure_outbox_pending] (id, lane, place_a, place_b, due_us)
+SELECT o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN o.source_seq ELSE coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0) END, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN o.source_index ELSE 0 END, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0)
+FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
+INNER LOOP JOIN [tenure_outbox] AS o ON o.id = asked.id
 
 -- rollback
 IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION
@@ -1857,6 +2015,10 @@ CROSS JOIN (
     WHERE p.queued = 1
     UNION ALL
     SELECT o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0), 0
+    FROM [tenure_outbox_arrivals] AS a WITH (READPAST, READCOMMITTEDLOCK)
+    INNER JOIN [tenure_outbox] AS o WITH (READPAST, READCOMMITTEDLOCK) ON o.id = a.id
+    UNION ALL
+    SELECT o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0), 0
     FROM [tenure_outbox] AS o WITH (INDEX (fresh), READPAST, READCOMMITTEDLOCK)
     WHERE o.fresh IS NOT NULL
 ) AS w
@@ -1921,7 +2083,7 @@ INNER LOOP JOIN [tenure_streams] AS s WITH (ROWLOCK) ON s.stream = r.stream
 
 -- sweep_look
 SELECT TOP (@P2) o.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us,
-       CASE WHEN p.id IS NULL AND o.fresh IS NULL THEN DATEDIFF_BIG(
+       CASE WHEN p.id IS NULL AND n.id IS NULL AND o.fresh IS NULL THEN DATEDIFF_BIG(
            MICROSECOND, '1970-01-01',
            coalesce(
                d.discarded_at, d.died_at,
@@ -1934,6 +2096,7 @@ SELECT TOP (@P2) o.id, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS 
        CASE WHEN d.id IS NULL THEN 0 ELSE 1 END AS dead, CASE WHEN d.discarded_at IS NULL THEN 0 ELSE 1 END AS discarded
 FROM [tenure_outbox] AS o WITH (READPAST, READCOMMITTEDLOCK)
 LEFT JOIN [tenure_outbox_pending] AS p ON p.id = o.id
+LEFT JOIN [tenure_outbox_arrivals] AS n ON n.id = o.id
 LEFT JOIN [tenure_outbox_dead] AS d ON d.id = o.id
 WHERE o.id > @P1
 ORDER BY o.id

@@ -51,7 +51,7 @@ mutations! {
     a_look_that_brings_back_what_was_settled_is_noticed = BuryUntilLooked by "attempt_tried_once",
     a_source_read_only_forwards_is_noticed = LookFromHead by "a_late_row_is_not_starved",
     a_list_read_past_what_was_left_is_noticed = ReadAgainWhatWasLeft by "per_source_order",
-    a_list_read_only_forwards_is_noticed = LookBehind by "a_late_row_is_not_starved",
+    a_lane_that_goes_before_the_list_is_noticed = LanesWaitForTheList by "per_source_order",
     a_forgotten_outcome_is_noticed = RecordAgain by "lag_goes_to_zero",
     an_attempt_recorded_out_of_turn_is_noticed = RecordNextAttempt by "state_never_backwards",
     a_source_that_goes_on_behind_a_halting_message_is_noticed = HaltHolds by "per_source_order",

@@ -21,7 +21,7 @@
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 
-use tenure_core::outbox::{Arrivals, ArrivalsLook, Outcome, RowId, Stored};
+use tenure_core::outbox::{Arrivals, ArrivalsLook, Outcome, Page, RowId, Stored};
 
 use super::cells::{Cells, Stand, stored};
 use super::look::FRESH_MAX;
@@ -104,7 +104,9 @@ impl Shared {
                         seen.found.behind.push(RowId(Cells::of(row, self.reader()).whole()?));
                     }
                 }
-                Part::Again => drop(self.take_listed(look, answer, &mut seen)?),
+                Part::Again => {
+                    self.take_listed(look, answer, &mut seen)?;
+                }
                 Part::Ahead { checked } => {
                     let taken = self.take_listed(look, answer, &mut seen)?;
                     self.note_laned(taken.laned);
@@ -182,8 +184,9 @@ impl Shared {
         [Call::new(&self.statements.pending_lay, all()), Call::new(&self.statements.arrivals_remove, all())]
     }
 
-    /// Lays all that has just come into its lane, for a relay that does not ask for the list. Answers whether there may be more.
-    pub(super) async fn lay_all(&self, session: &mut dyn Session) -> Result<bool, Stop> {
+    /// Lays all that has just come into its lane, for a relay that does not ask for the list. Answers how far it has come if there
+    /// may be more.
+    pub(super) async fn lay_all(&self, session: &mut dyn Session) -> Result<Option<RowId>, Stop> {
         let mut after = i64::MIN;
         for _ in 0..STEPS {
             let params = vec![after.into(), i64::try_from(STATEMENT_ROWS).unwrap_or(i64::MAX).into()];
@@ -192,10 +195,22 @@ impl Shared {
             self.lay(session, &numbers).await?;
             match numbers.last() {
                 Some(last) if numbers.len() == STATEMENT_ROWS => after = *last,
-                _ => return Ok(false),
+                _ => return Ok(None),
             }
         }
-        Ok(true)
+        Ok(Some(RowId(after)))
+    }
+
+    /// Leaves out of a page what came behind something that is on the list still, after this number.
+    pub(super) fn leave_out_unlaid(page: &mut Page, laid_to: RowId) {
+        let mut cut: HashSet<String> = HashSet::new();
+        page.rows.retain(|row| {
+            let Some(source) = row.lane() else { return true };
+            if row.id > laid_to {
+                cut.insert(source.to_owned());
+            }
+            !cut.contains(source)
+        });
     }
 
     pub(super) fn numbers(&self, answer: Answer) -> Result<Vec<i64>, StoreError> {
@@ -213,7 +228,8 @@ struct Taken {
 
 /// Outcomes in the order of their numbers, as runs of numbers without a gap, and the rest.
 ///
-/// What is removed by the two ends of such a run can be nothing else, whatever else comes on the list meanwhile.
+/// What is noted by the two ends of such a run can be nothing else, whatever else comes on the list meanwhile. (Not removed: where it
+/// is most of a small list, servers would read that through, and wait for everyone who has a row of it under way.)
 pub(super) fn runs<'o>(outcomes: &[&'o Outcome]) -> (Vec<Run>, Vec<&'o Outcome>) {
     let (mut runs, mut rest) = (Vec::new(), Vec::new());
     let follows = |one: &&Outcome, next: &&Outcome| {

@@ -100,8 +100,9 @@ impl Shared {
                 more = self.adopt(session).await?;
             }
         }
+        let mut laid_to = None;
         if look.arrivals.is_none() {
-            more |= self.lay_all(session).await?;
+            laid_to = self.lay_all(session).await?;
         }
         let mut seen = self.look_once(session, look).await?;
         for _ in 0..LOOKS {
@@ -125,7 +126,10 @@ impl Shared {
             let again = if more { page.now } else { page.now.after(AGAIN) };
             note_due(&mut page, again);
         }
-        if !seen.lay.is_empty() || (more && look.arrivals.is_none()) {
+        if let Some(laid_to) = laid_to {
+            Self::leave_out_unlaid(&mut page, laid_to);
+        }
+        if !seen.lay.is_empty() || laid_to.is_some() {
             // It is in lanes now, where this look has not seen it.
             page.arrivals.more = true;
             let now = page.now;

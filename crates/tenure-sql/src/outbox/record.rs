@@ -94,18 +94,25 @@ impl Shared {
         let Some(first) = outcomes.first() else { return Vec::new() };
         let (attempt, kind) = (first.attempt, first.kind);
         let mut calls = Vec::new();
+        let all = std::mem::take(outcomes);
         if attempt == 1 {
-            let (runs, rest) = runs(outcomes);
+            let (runs, rest) = runs(&all);
             for run in runs {
-                let ends = [run.first.into(), run.last.into()];
-                let noted = [kind.as_str().into(), run.took_us.into(), node.as_str().into(), term.into()];
-                let noted: Vec<Value> = ends.iter().cloned().chain(noted).collect();
+                let noted = vec![
+                    run.first.into(),
+                    run.last.into(),
+                    kind.as_str().into(),
+                    run.took_us.into(),
+                    node.as_str().into(),
+                    term.into(),
+                ];
                 calls.push(Call::new(&texts.attempts_add_run, noted));
-                calls.push(Call::new(&texts.arrivals_remove_run, ends));
             }
             *outcomes = rest;
+        } else {
+            outcomes.clone_from(&all);
         }
-        for chunk in outcomes.chunks(STATEMENT_ROWS) {
+        for chunk in all.chunks(STATEMENT_ROWS) {
             let ids = || Value::list(chunk.iter().map(|outcome| outcome.id.0));
             if attempt == 1 {
                 calls.push(Call::new(&texts.arrivals_remove, vec![ids()]));

@@ -10,6 +10,7 @@
 //! them. What goes wrong belongs into lanes, and the store lays it there: what is behind a failure, and what is too much of one source.
 //!
 //! - **Nothing overtakes.** Whatever is read and not taken in is read again before anything behind it: `read_to` goes back.
+//!   And what stands in a lane waits until the list was read as far as its number: something of its source may be there, before it.
 //! - **Nothing is passed by.** What is committed late stands before `read_to`. So the numbers up to there are asked for again and
 //!   again, which costs little, for nearly all of them are held; what is not held is read. With nothing held, all is read from the first on.
 //! - **Nobody takes all the room.** When there has been none for a while, sources of which much is held give it back, and go on
@@ -171,6 +172,14 @@ impl Drain {
             self.ready.push_back(source);
         }
         true
+    }
+
+    /// Whether something may still be on the list that came before a row of a lane, of its own source: the list was not read so far
+    /// yet.
+    pub(super) fn may_be_overtaking(&self, row: &Stored) -> bool {
+        let state = &self.arriving;
+        let unread = state.more && state.read_to.is_none_or(|read_to| read_to < row.id);
+        state.listed && unread && !off(Rule::LanesWaitForTheList)
     }
 
     /// Rows of a source are held no longer, without being settled.

@@ -231,8 +231,11 @@ impl Drain {
             self.resting.rest(&source, due_at.map_or(Duration::MAX, |at| page.now.until(at)), now);
         }
         let mut seen: HashMap<Option<Arc<str>>, u32> = HashMap::new();
-        let known_lanes = self.lanes.len();
         let mut fresh = 0;
+        if let Some(asked) = &look.arrivals {
+            fresh += self.arrived(asked, page.arrivals, look.since, now);
+        }
+        let known_lanes = self.lanes.len();
         // Sources of which a row is not due: what follows that row waits.
         let mut cut: HashSet<Arc<str>> = HashSet::new();
         // The rows of a source usually stand together: its name is looked up once for all of them.
@@ -248,6 +251,9 @@ impl Drain {
                 None if known => self.unordered.note(&row),
                 None => fresh += self.take_unordered(row),
                 Some(source) if !cut.is_empty() && cut.contains(source) => {}
+                Some(source) if self.may_be_overtaking(&row) => {
+                    cut.insert(source.clone());
+                }
                 Some(source) if row.due_at > page.now => {
                     let source = source.clone();
                     let span = page.now.until(row.due_at);
@@ -271,9 +277,6 @@ impl Drain {
             }
         }
         self.note_dry(&look, &seen, &cut);
-        if let Some(asked) = &look.arrivals {
-            fresh += self.arrived(asked, page.arrivals, look.since, now);
-        }
         self.look_is_over();
         let round = self.rotation.is_none() && self.unordered.search.is_none();
         let whole = look.discovers.is_some()

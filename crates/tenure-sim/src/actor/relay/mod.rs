@@ -63,7 +63,7 @@ impl Relay {
         let first_sweep = plan.sweep_every.mul_f64(rng.f64());
         Self {
             pace: Pace::new(settings.poll, now),
-            drain: Drain::new(settings).with_arrivals(plan.seed % 2 == 0),
+            drain: Drain::new(settings).with_arrivals(plan.seed.is_multiple_of(2)),
             plan: plan.clone(),
             fence,
             patience,
