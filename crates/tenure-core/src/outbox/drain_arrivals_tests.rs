@@ -182,6 +182,22 @@ fn what_was_left_behind_a_failure_goes_before_what_came_later() {
     assert_eq!(order_behind_a_dead_one(), [2, 3, 9]);
 }
 
+#[test]
+fn what_was_left_is_read_again_once_its_source_can_go_on_and_not_before() {
+    let mut list = List::of(&[(1, "a"), (2, "a"), (3, "b"), (4, "a")]);
+    let mut drain = drain(RelaySettings::default());
+    list.looked(&mut drain, 0);
+    let (a, b) = (drain.next_flight(1).unwrap(), drain.next_flight(1).unwrap());
+    let (a, _hangs) = if a.lane.as_deref() == Some("a") { (a, b) } else { (b, a) };
+    land(&mut drain, a, &Verdict::Rejected { reason: "no".into() });
+    // As long as the death is not recorded, to read it again and again would be good for nothing.
+    assert_eq!(list.looked(&mut drain, 1).after, Some(RowId(4)));
+    assert_eq!(list.looked(&mut drain, 30).after, Some(RowId(4)));
+    list.settle(&mut drain, 31);
+    assert_eq!(list.looked(&mut drain, 32).after, Some(RowId(1)));
+    assert_eq!(ids(&drain.next_flight(1).unwrap()), [2, 4]);
+}
+
 /// How many rows of others fly, while the deliveries of one source that has filled all room take their time.
 fn others_beside_a_slow_one() -> usize {
     let rows: Vec<_> = (1..=64).map(|id| (id, "slow")).chain([(65, "b"), (66, "c")]).collect();

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Place, Stored};
+use super::{Place, RowId, Stored};
 use crate::time::Monotonic;
 
 /// A source with rows in memory.
@@ -28,6 +28,9 @@ pub(super) struct Lane {
     pub(super) arrives: bool,
     /// Some of what is known of it has just come.
     pub(super) came: bool,
+    /// The first of its rows on the list of arrivals that was read and is not held: the list is read from there on once the lane is
+    /// forgotten. Until then nothing of it is taken in.
+    pub(super) left: Option<RowId>,
     /// By which look more of it was last asked for.
     pub(super) asked: u64,
     /// Since when it is known.
@@ -47,6 +50,7 @@ impl Lane {
             dry: false,
             arrives: false,
             came: false,
+            left: None,
             asked: look,
             since: now,
         }
@@ -70,6 +74,11 @@ impl Lane {
     /// A source of which a row has just come.
     pub(super) fn arriving(now: Monotonic, look: u64) -> Self {
         Self { dry: true, arrives: true, ..Self::new(now, look) }
+    }
+
+    /// Notes a row of the list that is not held.
+    pub(super) fn leave(&mut self, id: RowId) {
+        self.left = Some(self.left.map_or(id, |first| first.min(id)));
     }
 
     /// Takes in a row that was read from its lane.

@@ -12,8 +12,8 @@
 //!
 //! On the list stands only what its number alone gives its place in its source; what was given a place of its own stands in its
 //! lane from the beginning. So the list is read in the order of its numbers. By the same snapshot it is seen whether a source has
-//! anything in its lane, which then goes first: what is on the list is laid behind it. And whether it has anything that is to be
-//! put into the queue ([`adopt`](super::adopt)): until that is done, nothing of it goes.
+//! anything in its lane, which then goes first: what is on the list is laid behind it. So it is where it has anything that is to be
+//! put into the queue ([`adopt`](super::adopt)): there nothing goes before that is done.
 //!
 //! A relay that does not ask for the list (it drains a part, and most of the list would be others') has all of it laid before it
 //! looks.
@@ -136,26 +136,25 @@ impl Shared {
                 _ => rows.push((stored, stand)),
             }
         }
-        // With so many it is not known whose they all are.
+        // With so many it is not known whose they all are: nothing that has a source goes, and all is read again once they are fewer.
         let unclear = fresh_rows >= FRESH_MAX;
-        let mut withheld: Option<i64> = None;
         for (row, stand) in rows {
             let id = row.id.0;
-            taken.listed += 1;
-            taken.read_to = taken.read_to.max(Some(row.id));
+            if !unclear {
+                taken.listed += 1;
+                taken.read_to = taken.read_to.max(Some(row.id));
+            }
+            let laid = |source| {
+                stand == Stand::Behind || fresh.contains(source) || look.lay.iter().any(|lay| lay == source)
+            };
             match row.lane() {
                 _ if stand == Stand::Orphan => seen.orphans.push(id),
-                Some(source) if stand == Stand::Behind || look.lay.iter().any(|lay| lay == source) => {
-                    seen.lay.push(id);
-                }
-                Some(source) if unclear || fresh.contains(source) => {
-                    withheld = Some(withheld.map_or(id, |first| first.min(id)));
-                }
+                Some(_) if unclear => {}
+                // In its lane it stands where it belongs, whatever is put into the queue before it.
+                Some(source) if laid(source) => seen.lay.push(id),
                 _ => seen.found.rows.push(row),
             }
         }
-        // From there on it is read again.
-        taken.read_to = taken.read_to.map(|to| withheld.map_or(to, |first| RowId(to.0.min(first - 1))));
         Ok(taken)
     }
 

@@ -9,7 +9,8 @@
 //! Where everything goes well a message needs no more than this: it is read beside those that came with it, and removed beside
 //! them. What goes wrong belongs into lanes, and the store lays it there: what is behind a failure, and what is too much of one source.
 //!
-//! - **Nothing overtakes.** Whatever is read and not taken in is read again before anything behind it: `read_to` goes back.
+//! - **Nothing overtakes.** Whatever is read and not taken in is read again before anything behind it: `read_to` goes back, for a
+//!   source that is closed as soon as it is forgotten.
 //!   And what stands in a lane waits until the list was read as far as its number: something of its source may be there, before it.
 //! - **Nothing is passed by.** What is committed late stands before `read_to`. So the numbers up to there are asked for again and
 //!   again, which costs little, for nearly all of them are held; what is not held is read. With nothing held, all is read from the first on.
@@ -128,24 +129,15 @@ impl Drain {
             state.late = late.take(LATE_MAX).collect();
         }
         let mut fresh = 0;
-        let mut left = None;
         for row in found.rows {
-            if self.held.contains(&row.id) {
-                continue;
+            if !self.held.contains(&row.id) {
+                fresh += usize::from(self.arrive(row, now));
             }
-            let id = row.id;
-            match self.arrive(row, now) {
-                true => fresh += 1,
-                false => left = Some(left.map_or(id, |first: RowId| first.min(id))),
-            }
-        }
-        if let Some(id) = left {
-            self.arriving.back_to(id);
         }
         fresh
     }
 
-    /// Takes a row in; not one of a source that is closed.
+    /// Takes a row in; not one of a source that is closed, which is read again when it is not.
     fn arrive(&mut self, row: Stored, now: Monotonic) -> bool {
         let Some(source) = row.lane() else {
             self.held.insert(row.id);
@@ -163,6 +155,7 @@ impl Drain {
             Lane::arriving(now, looks)
         });
         if lane.closed {
+            lane.leave(row.id);
             return false;
         }
         self.held.insert(row.id);

@@ -213,10 +213,9 @@ impl Drain {
     fn close(&mut self, source: &Arc<str>, untried: Vec<Stored>) {
         let Some(lane) = self.lanes.get_mut(source) else { return };
         lane.closed = true;
-        let came = lane.came;
         let dropped: Vec<_> = lane.queue.drain(..).chain(untried).map(|row| row.id).collect();
-        if came {
-            self.left(dropped.iter().copied());
+        if let Some(first) = dropped.iter().min().filter(|_| lane.came) {
+            lane.leave(*first);
         }
         for id in dropped {
             self.forget(id, Some(source));
@@ -244,8 +243,14 @@ impl Drain {
         if self.look.is_some() && !off(Rule::BuryUntilLooked) {
             self.leaving.push(source.clone());
         } else {
-            self.lanes.remove(source);
+            self.forget_lane(source);
         }
+    }
+
+    /// Forgets a lane: what of it was left on the list of arrivals is read again.
+    fn forget_lane(&mut self, source: &Arc<str>) {
+        let left = self.lanes.remove(source).and_then(|lane| lane.left);
+        self.left(left.into_iter());
     }
 
     fn search_from(&mut self, at: Monotonic) {

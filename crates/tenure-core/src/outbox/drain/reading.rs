@@ -310,7 +310,7 @@ impl Drain {
         let spent: Vec<_> =
             self.lanes.iter().filter(|(_, lane)| lane.is_spent()).map(|(source, _)| source.clone()).collect();
         for source in spent {
-            self.lanes.remove(&source);
+            self.forget_lane(&source);
         }
     }
 
@@ -326,7 +326,7 @@ impl Drain {
         }
         for source in std::mem::take(&mut self.leaving) {
             if self.lanes.get(&source).is_some_and(Lane::is_spent) {
-                self.lanes.remove(&source);
+                self.forget_lane(&source);
             }
         }
     }
