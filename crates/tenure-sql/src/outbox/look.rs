@@ -101,7 +101,7 @@ impl Shared {
             }
         }
         let mut laid_to = None;
-        if look.arrivals.is_none() {
+        if look.arrivals.is_none() && self.driver.lists_arrivals() {
             laid_to = self.lay_all(session).await?;
         }
         let mut seen = self.look_once(session, look).await?;

@@ -95,7 +95,8 @@ impl Shared {
         let (attempt, kind) = (first.attempt, first.kind);
         let mut calls = Vec::new();
         let all = std::mem::take(outcomes);
-        if attempt == 1 {
+        let listed = attempt == 1 && self.driver.lists_arrivals();
+        if listed {
             let (runs, rest) = runs(&all);
             for run in runs {
                 let noted = vec![
@@ -114,10 +115,10 @@ impl Shared {
         }
         for chunk in all.chunks(STATEMENT_ROWS) {
             let ids = || Value::list(chunk.iter().map(|outcome| outcome.id.0));
-            if attempt == 1 {
+            if listed {
                 calls.push(Call::new(&texts.arrivals_remove, vec![ids()]));
             }
-            if attempt > 1 || self.checks_lanes() {
+            if !listed || self.checks_lanes() {
                 calls.push(Call::new(&texts.outbox_finish, vec![ids(), (i64::from(attempt) - 1).into()]));
             }
         }

@@ -51,7 +51,7 @@ impl OutboxStore for SqlStore {
     }
 
     fn lists_arrivals(&self) -> bool {
-        true
+        self.shared.driver.lists_arrivals()
     }
 
     async fn load(&self, id: RowId, limits: &Limits) -> Result<Loaded, StoreError> {
