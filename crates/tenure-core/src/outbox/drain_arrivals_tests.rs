@@ -42,16 +42,15 @@ impl List {
         let after = look.after.map_or(i64::MIN, |after| after.0);
         let ahead: Vec<_> =
             self.0.keys().copied().filter(|id| *id > after).take(look.limit as usize).collect();
-        let behind = look.behind.map_or(0, |limit| limit as usize);
-        let again = look.again.iter().map(|id| id.0).filter(|id| self.0.contains_key(id));
-        let mut ids: Vec<_> = again.chain(ahead.iter().copied()).collect();
-        ids.sort_unstable();
-        let arrivals = Arrivals {
-            rows: ids.iter().map(|id| row(*id, self.0[id])).collect(),
-            read_to: ahead.last().copied().map(RowId),
-            more: ahead.len() == look.limit as usize,
-            behind: self.0.keys().copied().filter(|id| *id <= after).take(behind).map(RowId).collect(),
-        };
+        let before = look.missed.before.map_or(i64::MIN, |before| before.0);
+        let asked = |id: &i64| *id < before || look.missed.numbers.contains(&RowId(*id));
+        let missed: Vec<_> =
+            self.0.keys().copied().filter(asked).take(look.missed.limit as usize).collect();
+        let (more, more_missed) =
+            (ahead.len() == look.limit as usize, missed.len() == look.missed.limit as usize);
+        let seen: Vec<_> = missed.into_iter().chain(ahead).map(RowId).collect();
+        let rows = seen.iter().map(|id| row(id.0, self.0[&id.0])).collect();
+        let arrivals = Arrivals { rows, seen, more, more_missed };
         Page { arrivals, ..Page::empty(StoreTime::from_micros(1_000_000)) }
     }
 
@@ -104,7 +103,7 @@ fn what_has_come_is_read_onwards_and_delivered_source_by_source() {
     assert_eq!(ids(&drain.next_flight(1).unwrap()), [1, 3]);
     assert_eq!(ids(&drain.next_flight(1).unwrap()), [2, 4]);
     let look = list.looked(&mut drain, 1);
-    assert_eq!((look.after, look.behind.is_some()), (Some(RowId(4)), true));
+    assert_eq!((look.after, look.missed.before), (Some(RowId(4)), Some(RowId(1))));
     assert!(drain.next_flight(1).is_none(), "what is held is not taken in twice");
     // No lane is asked for what has only come.
     assert_eq!(drain.look(true, at(2)).unwrap().lanes, []);
@@ -123,20 +122,155 @@ fn late_row_flies() -> bool {
     list.looked(&mut drain, 0);
     let under_way = drain.next_flight(1).unwrap();
     list.0.insert(2, Some("c"));
-    // Seen by one look, read by the next.
-    list.looked(&mut drain, 100);
-    list.looked(&mut drain, 101);
+    list.looked(&mut drain, 1);
+    let flew = all_that_flies(&mut drain);
+    drop(under_way);
+    flew.contains(&2)
+}
+
+/// All that flies from now on, without landing.
+fn all_that_flies(drain: &mut Drain) -> Vec<i64> {
     let mut flew = Vec::new();
     while let Some(flight) = drain.next_flight(1) {
         flew.extend(ids(&flight));
     }
-    drop(under_way);
-    flew.contains(&2)
+    flew
 }
 
 #[test]
 fn s30_what_is_committed_late_is_seen_while_others_are_held() {
     assert!(late_row_flies());
+}
+
+/// In which order rows of `c` fly, where 2 is committed after 3 was read, and 4 after 2.
+fn order_of_a_late_row() -> Vec<i64> {
+    let mut list = List::of(&[(1, "a"), (3, "b")]);
+    let mut drain = drain(RelaySettings::default());
+    list.looked(&mut drain, 0);
+    let _hang = (drain.next_flight(1).unwrap(), drain.next_flight(1).unwrap());
+    list.0.insert(2, Some("c"));
+    list.0.insert(4, Some("c"));
+    let mut flew = Vec::new();
+    for millis in [1, 2] {
+        list.looked(&mut drain, millis);
+        flew.extend(all_that_flies(&mut drain));
+    }
+    flew
+}
+
+#[test]
+fn a_late_row_goes_before_what_came_behind_it() {
+    assert_eq!(order_of_a_late_row(), [2, 4]);
+}
+
+#[test]
+fn with_more_late_rows_than_fit_into_a_look_nothing_ahead_is_taken() {
+    let mut list = List::of(&[(1, "a"), (20, "b")]);
+    let mut drain = drain(RelaySettings { read_ahead: 10, ..RelaySettings::default() });
+    list.looked(&mut drain, 0);
+    let _hang = (drain.next_flight(1).unwrap(), drain.next_flight(1).unwrap());
+    for id in 2..=11 {
+        list.0.insert(id, Some(if id == 11 { "z" } else { "c" }));
+    }
+    list.0.insert(21, Some("z"));
+    // Nor is what stands in a lane, whatever its number.
+    let look = drain.look(true, at(1)).expect("a look");
+    let page = list.page(&look);
+    assert!(page.arrivals.more_missed);
+    let page = Page { rows: vec![row(5, Some("laned"))], ..page };
+    drain.looked(page, at(1));
+    let flight = drain.next_flight(1).unwrap();
+    assert_eq!(ids(&flight), [2, 3, 4, 5, 6, 7, 8, 9]);
+    assert!(drain.next_flight(1).is_none());
+    land(&mut drain, flight, &Verdict::Accepted);
+    list.settle(&mut drain, 2);
+    list.looked(&mut drain, 3);
+    assert_eq!(all_that_flies(&mut drain).last(), Some(&21));
+}
+
+#[test]
+fn what_stands_in_a_lane_waits_for_a_list_that_is_long() {
+    let list = List::of(&[(1, "a"), (2, "b"), (30, "a")]);
+    let mut drain = drain(RelaySettings { read_ahead: 2, ..RelaySettings::default() });
+    let look = drain.look(true, at(0)).expect("a look");
+    let rows = vec![row(1_000, Some("laned"))];
+    drain.looked(Page { rows, ..list.page(&look) }, at(0));
+    assert_eq!(all_that_flies(&mut drain), [1, 2]);
+}
+
+#[test]
+fn no_look_is_without_the_list() {
+    let list = List::of(&[(1, "a")]);
+    let mut drain = drain(RelaySettings::default());
+    let look = drain.look(true, at(0)).expect("a look");
+    drain.looked(Page { rows: vec![row(7, Some("laned"))], ..list.page(&look) }, at(0));
+    // More sources are searched for while these are under way.
+    let look = drain.look(false, at(25)).expect("a look");
+    assert!(look.discover.is_some());
+    assert_eq!(look.arrivals.map(|look| look.after), Some(Some(RowId(1))));
+}
+
+#[test]
+fn many_numbers_that_were_missed_are_asked_for_together() {
+    // Every other number is missing.
+    let rows: Vec<_> = (1..=2_000).map(|n| (2 * n, "a")).collect();
+    let mut list = List::of(&rows);
+    let mut drain = drain(RelaySettings { read_ahead: 10_000, ..RelaySettings::default() });
+    list.looked(&mut drain, 0);
+    let _hangs = drain.next_flight(1).unwrap();
+    list.0.insert(1_001, Some("b"));
+    list.0.insert(3_999, Some("b"));
+    let look = list.looked(&mut drain, 1);
+    assert!(look.missed.numbers.len() <= 512);
+    assert!(look.missed.before.is_some_and(|before| before > RowId(1_001)));
+    assert_eq!(all_that_flies(&mut drain), [1_001, 3_999]);
+}
+
+#[test]
+fn a_gap_of_any_width_is_nothing_to_be_counted() {
+    let mut list = List::of(&[(1, "a"), (i64::MAX - 1, "b")]);
+    let mut drain = drain(RelaySettings::default());
+    list.looked(&mut drain, 0);
+    let _hang = (drain.next_flight(1).unwrap(), drain.next_flight(1).unwrap());
+    list.0.insert(1 << 40, Some("c"));
+    list.looked(&mut drain, 1);
+    assert_eq!(all_that_flies(&mut drain), [1 << 40]);
+}
+
+/// Whether 2 flies once more before 9, where it was dropped while a look was under way that began behind it.
+fn order_of_what_was_dropped_meanwhile() -> Vec<i64> {
+    let mut list = List::of(&[(1, "a"), (2, "a"), (3, "b")]);
+    let mut drain = drain(RelaySettings::default());
+    list.looked(&mut drain, 0);
+    let (a, b) = (drain.next_flight(1).unwrap(), drain.next_flight(1).unwrap());
+    let (a, _hangs) = if a.lane.as_deref() == Some("a") { (a, b) } else { (b, a) };
+    let look = drain.look(true, at(1)).expect("a look");
+    list.0.insert(9, Some("a"));
+    let page = list.page(&look);
+    land(&mut drain, a, &Verdict::Rejected { reason: "no".into() });
+    list.settle(&mut drain, 2);
+    drain.looked(page, at(3));
+    let mut flew = Vec::new();
+    for millis in [4, 5] {
+        list.looked(&mut drain, millis);
+        flew.extend(all_that_flies(&mut drain));
+    }
+    flew
+}
+
+#[test]
+fn what_was_dropped_while_a_look_was_under_way_goes_before_what_it_found() {
+    assert_eq!(order_of_what_was_dropped_meanwhile(), [2, 9]);
+}
+
+#[test]
+fn messages_without_a_source_in_lanes_are_looked_for_beside_those_that_come() {
+    let settings = RelaySettings { read_ahead: 64, ..RelaySettings::default() };
+    let list = List((1..=40).map(|id| (id, None)).collect());
+    let mut drain = drain(settings);
+    list.looked(&mut drain, 0);
+    let _hangs = drain.next_flight(1).unwrap();
+    assert!(drain.look(true, at(1)).expect("a look").unordered.is_some());
 }
 
 #[test]
@@ -191,10 +325,10 @@ fn what_was_left_is_read_again_once_its_source_can_go_on_and_not_before() {
     let (a, _hangs) = if a.lane.as_deref() == Some("a") { (a, b) } else { (b, a) };
     land(&mut drain, a, &Verdict::Rejected { reason: "no".into() });
     // As long as the death is not recorded, to read it again and again would be good for nothing.
-    assert_eq!(list.looked(&mut drain, 1).after, Some(RowId(4)));
-    assert_eq!(list.looked(&mut drain, 30).after, Some(RowId(4)));
+    assert_eq!(list.looked(&mut drain, 1).missed.numbers, []);
+    assert_eq!(list.looked(&mut drain, 30).missed.numbers, []);
     list.settle(&mut drain, 31);
-    assert_eq!(list.looked(&mut drain, 32).after, Some(RowId(1)));
+    assert_eq!(list.looked(&mut drain, 32).missed.numbers, [RowId(2), RowId(4)]);
     assert_eq!(ids(&drain.next_flight(1).unwrap()), [2, 4]);
 }
 
@@ -272,11 +406,13 @@ mod without {
     #[test]
     fn looking_behind_what_is_late_waits() {
         assert!(!without(Rule::LookBehind, late_row_flies));
+        assert_ne!(without(Rule::LookBehind, order_of_a_late_row), [2, 4]);
     }
 
     #[test]
     fn reading_again_what_was_left_it_is_overtaken() {
         assert_ne!(without(Rule::ReadAgainWhatWasLeft, order_behind_a_dead_one), [2, 3, 9]);
+        assert_ne!(without(Rule::ReadAgainWhatWasLeft, order_of_what_was_dropped_meanwhile), [2, 9]);
     }
 
     #[test]

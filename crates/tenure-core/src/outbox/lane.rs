@@ -1,6 +1,6 @@
 //! One source as the relay sees it: what was read, what is under way, what is not recorded yet.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use super::{Place, RowId, Stored};
 use crate::time::Monotonic;
@@ -28,9 +28,9 @@ pub(super) struct Lane {
     pub(super) arrives: bool,
     /// Some of what is known of it has just come.
     pub(super) came: bool,
-    /// The first of its rows on the list of arrivals that was read and is not held: the list is read from there on once the lane is
-    /// forgotten. Until then nothing of it is taken in.
-    pub(super) left: Option<RowId>,
+    /// Its rows on the list of arrivals that were read and are not held: they are read again once the lane is forgotten. Until then
+    /// nothing of it is taken in.
+    pub(super) left: BTreeSet<RowId>,
     /// By which look more of it was last asked for.
     pub(super) asked: u64,
     /// Since when it is known.
@@ -50,7 +50,7 @@ impl Lane {
             dry: false,
             arrives: false,
             came: false,
-            left: None,
+            left: BTreeSet::new(),
             asked: look,
             since: now,
         }
@@ -63,7 +63,7 @@ impl Lane {
 
     /// Whether nothing about it is to be remembered any more.
     pub(super) fn is_spent(&self) -> bool {
-        !self.flying && self.unrecorded == 0 && self.queue.is_empty() && (self.closed || self.dry)
+        !self.flying && self.unrecorded == 0 && self.queue.is_empty() && (self.closed || self.dry || self.arrives)
     }
 
     /// How many of its rows wait for the sink or are with it.
@@ -74,11 +74,6 @@ impl Lane {
     /// A source of which a row has just come.
     pub(super) fn arriving(now: Monotonic, look: u64) -> Self {
         Self { dry: true, arrives: true, ..Self::new(now, look) }
-    }
-
-    /// Notes a row of the list that is not held.
-    pub(super) fn leave(&mut self, id: RowId) {
-        self.left = Some(self.left.map_or(id, |first| first.min(id)));
     }
 
     /// Takes in a row that was read from its lane.

@@ -79,14 +79,23 @@ pub struct UnorderedLook {
 pub struct ArrivalsLook {
     /// Only rows after this number; `None` from the first on.
     pub after: Option<RowId>,
-    /// How many at most.
+    /// How many of them at most.
     pub limit: u32,
-    /// These too, by their numbers.
-    pub again: Vec<RowId>,
-    /// The first so many numbers that are there, up to `after`: whoever knows which of them it holds knows what was committed late.
-    pub behind: Option<u32>,
+    /// And what may have been missed up to there, seen by the same snapshot: what is ahead may stand behind it.
+    pub missed: Missed,
     /// Sources whose rows are to be laid into their lanes, of those that this look comes across.
     pub lay: Vec<String>,
+}
+
+/// Numbers that may be on the list although it was read past them: they were taken early and committed late, or were read and left.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Missed {
+    /// All before this one; `None` none.
+    pub before: Option<RowId>,
+    /// These.
+    pub numbers: Vec<RowId>,
+    /// How many rows at most, from the first on.
+    pub limit: u32,
 }
 
 /// What a look has found among the messages that have just come.
@@ -94,12 +103,12 @@ pub struct ArrivalsLook {
 pub struct Arrivals {
     /// The rows, in the order of their numbers. None of a source that has anything in its lane.
     pub rows: Vec<Stored>,
-    /// How far they were read, laid ones included; `None` when there were none.
-    pub read_to: Option<RowId>,
-    /// Whether there may be more behind that.
+    /// All numbers that were there, also of what was laid into its lane, in order.
+    pub seen: Vec<RowId>,
+    /// Whether there may be more behind the last of them.
     pub more: bool,
-    /// The numbers that were asked for.
-    pub behind: Vec<RowId>,
+    /// Whether there may be more of what was missed.
+    pub more_missed: bool,
 }
 
 /// The answer to a look.

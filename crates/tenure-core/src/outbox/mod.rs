@@ -57,7 +57,7 @@ pub use drain::{Drain, Flight, Landing};
 pub use ids::{MessageId, deterministic_id};
 pub use inbox::{Accept, Consumer, InboxSettings, fingerprint};
 pub use look::{
-    Arrivals, ArrivalsLook, Discover, Found, INLINE_MAX_BYTES, LaneLook, Loaded, Look, Page, Place, RowId,
+    Arrivals, ArrivalsLook, Discover, Found, INLINE_MAX_BYTES, LaneLook, Loaded, Look, Missed, Page, Place, RowId,
     Stored, UnorderedLook,
 };
 pub(crate) use message::is_json;

@@ -6,7 +6,7 @@ use std::ops::Bound;
 use super::OutboxTables;
 use super::queue::Pending;
 use crate::outbox::{
-    Arrivals, ArrivalsLook, Discover, LaneLook, Look, Page, Part, Place, RowId, Stored, UnorderedLook,
+    Arrivals, ArrivalsLook, Discover, LaneLook, Look, Missed, Page, Part, Place, RowId, Stored, UnorderedLook,
 };
 use crate::time::StoreTime;
 
@@ -42,15 +42,16 @@ impl OutboxTables {
         let after = look.after.map_or(Bound::Unbounded, Bound::Excluded);
         let ahead = listed.range((after, Bound::Unbounded)).map(|(id, _)| *id).take(look.limit as usize);
         let ahead: Vec<_> = ahead.collect();
-        let behind = look.behind.zip(look.after);
-        let behind = behind.map_or_else(Vec::new, |(limit, to)| {
-            listed.range(..=to).map(|(id, _)| *id).take(limit as usize).collect()
-        });
-        let (read_to, more) = (ahead.last().copied(), ahead.len() == look.limit as usize && look.limit > 0);
-        let again = look.again.iter().copied().filter(|id| listed.contains_key(id));
-        let found: BTreeSet<_> = again.chain(ahead).collect();
+        let more = ahead.len() == look.limit as usize;
+        let Missed { before, numbers, limit } = &look.missed;
+        let early = before.into_iter().flat_map(|before| listed.range(..before).map(|(id, _)| *id));
+        let there = numbers.iter().copied().filter(|id| listed.contains_key(id));
+        let missed: BTreeSet<_> = early.chain(there).collect();
+        let missed: Vec<_> = missed.into_iter().take(*limit as usize).collect();
+        let more_missed = *limit > 0 && missed.len() == *limit as usize;
+        let seen: Vec<_> = missed.into_iter().chain(ahead).collect();
         let mut rows = Vec::new();
-        for id in found {
+        for id in seen.iter().copied() {
             // What stands in the lane goes first.
             let waits = self
                 .queue
@@ -62,7 +63,7 @@ impl OutboxTables {
                 false => rows.extend(self.stored(id)),
             }
         }
-        Arrivals { rows, read_to, more, behind }
+        Arrivals { rows, seen, more, more_missed }
     }
 
     fn look_at_lane(&self, look: &LaneLook, page: &mut Page) {

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::*;
 use crate::id::NodeName;
 use crate::outbox::{
-    ArrivalsLook, DeadWalk, Discover, Filter, Kind, Limits, Look, NewMessage, Next, Outcome, Sequence,
+    ArrivalsLook, DeadWalk, Discover, Filter, Kind, Limits, Look, Missed, NewMessage, Next, Outcome, Sequence,
     Stored, UnorderedLook,
 };
 
@@ -118,7 +118,7 @@ fn what_has_come_goes_by_its_number_until_something_stands_in_its_lane() {
     insert(&mut tables, NewMessage { sequence: Sequence { version: -1, index: 0 }, ..of("a") });
     let page = tables.look(&arrivals(all.clone()), at(1));
     assert_eq!(numbers(&page.arrivals.rows), [2, 3]);
-    assert_eq!(page.arrivals.read_to, Some(RowId(3)));
+    assert_eq!(page.arrivals.seen, [RowId(1), RowId(2), RowId(3)], "what was laid too");
     assert_eq!(numbers(&tables.look(&arrivals(all.clone()), at(1)).rows), [4, 1], "by its place");
     // Whoever does not ask for what has come finds it in lanes as well.
     assert_eq!(numbers(&tables.look(&everything(), at(1)).rows), [4, 1, 2, 3]);
@@ -134,7 +134,24 @@ fn what_is_to_be_laid_is_found_in_its_lane() {
         ArrivalsLook { limit: 9, after: Some(RowId(1)), lay: vec!["a".into()], ..ArrivalsLook::default() };
     let page = tables.look(&arrivals(lay), at(1));
     assert_eq!(numbers(&page.arrivals.rows), [2]);
-    let behind = ArrivalsLook { after: Some(RowId(3)), behind: Some(9), ..ArrivalsLook::default() };
-    let page = tables.look(&arrivals(behind), at(1));
-    assert_eq!((page.arrivals.behind, numbers(&page.rows)), (vec![RowId(1), RowId(2)], vec![3]));
+    let missed = Missed { before: Some(RowId(1)), numbers: vec![RowId(2)], limit: 9 };
+    let again = ArrivalsLook { after: Some(RowId(3)), missed, ..ArrivalsLook::default() };
+    let page = tables.look(&arrivals(again), at(1));
+    assert_eq!((numbers(&page.arrivals.rows), numbers(&page.rows)), (vec![2], vec![3]));
+}
+
+#[test]
+fn what_was_missed_is_told_to_the_limit() {
+    let (mut tables, mut ids) = (OutboxTables::new(), numbered());
+    let of = |source: &str| NewMessage::json("t", "k", "{}").from_source(source);
+    tables.insert(&[of("a"), of("b"), of("c"), of("d")], &Limits::default(), at(1), &mut ids).unwrap();
+    let missed = |limit| Missed { before: Some(RowId(2)), numbers: vec![RowId(3)], limit };
+    let mut seen = |limit| {
+        let look =
+            ArrivalsLook { after: Some(RowId(3)), limit: 2, missed: missed(limit), ..Default::default() };
+        let page = tables.look(&arrivals(look), at(1)).arrivals;
+        (numbers(&page.rows), page.more, page.more_missed)
+    };
+    assert_eq!(seen(3), (vec![1, 3, 4], false, false));
+    assert_eq!(seen(1), (vec![1, 4], false, true));
 }

@@ -62,7 +62,7 @@ impl Drain {
             let id = landing.id;
             let Some(outcome) = self.outcome(landing, chance()) else {
                 // Withheld: it is read again.
-                self.left(std::iter::once(id));
+                self.arriving.left([id]);
                 self.forget(id, lane.as_ref());
                 self.hurry();
                 stopped = true;

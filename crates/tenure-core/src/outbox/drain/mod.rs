@@ -196,7 +196,6 @@ impl Drain {
     /// There is known to be something that only a search can find.
     fn hurry(&mut self) {
         self.round.hurry(self.rotation.is_some());
-        self.arriving.hurry();
     }
 
     /// Begins no more flights and no more looks.
@@ -214,8 +213,8 @@ impl Drain {
         let Some(lane) = self.lanes.get_mut(source) else { return };
         lane.closed = true;
         let dropped: Vec<_> = lane.queue.drain(..).chain(untried).map(|row| row.id).collect();
-        if let Some(first) = dropped.iter().min().filter(|_| lane.came) {
-            lane.leave(*first);
+        if lane.came {
+            lane.left.extend(&dropped);
         }
         for id in dropped {
             self.forget(id, Some(source));
@@ -249,8 +248,8 @@ impl Drain {
 
     /// Forgets a lane: what of it was left on the list of arrivals is read again.
     fn forget_lane(&mut self, source: &Arc<str>) {
-        let left = self.lanes.remove(source).and_then(|lane| lane.left);
-        self.left(left.into_iter());
+        let left = self.lanes.remove(source).map(|lane| lane.left).unwrap_or_default();
+        self.arriving.left(left);
     }
 
     fn search_from(&mut self, at: Monotonic) {

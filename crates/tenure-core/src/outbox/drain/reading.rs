@@ -54,7 +54,8 @@ impl Drain {
         let lanes = self.lane_looks(room, due, now);
         let discover = self.discover(room, due, now);
         let unordered = self.unordered_look(room, due, now);
-        let arrivals = self.arrivals_look(room, due, now);
+        let asks = due || !lanes.is_empty() || discover.is_some() || unordered.is_some();
+        let arrivals = self.arrivals_look(room, asks);
         if lanes.is_empty() && discover.is_none() && unordered.is_none() && arrivals.is_none() {
             return None;
         }
@@ -193,7 +194,9 @@ impl Drain {
     fn unordered_look(&mut self, room: usize, due: bool, now: Monotonic) -> Option<UnorderedLook> {
         let unordered = &mut self.unordered;
         let share = if self.lanes.is_empty() { room } else { (room / 4).max(1) };
-        if unordered.queue.len() * 2 > share || (unordered.dry && !due) {
+        // What has just come stands in the same queue, and says nothing about what is in lanes.
+        let enough = unordered.queue.len() * 2 > share && !self.arriving.listed;
+        if enough || (unordered.dry && !due) {
             return None;
         }
         if let Some(after) = unordered.search {
@@ -233,7 +236,7 @@ impl Drain {
         let mut seen: HashMap<Option<Arc<str>>, u32> = HashMap::new();
         let mut fresh = 0;
         if let Some(asked) = &look.arrivals {
-            fresh += self.arrived(asked, page.arrivals, look.since, now);
+            fresh += self.arrived(asked, page.arrivals, now);
         }
         let known_lanes = self.lanes.len();
         // Sources of which a row is not due: what follows that row waits.
