@@ -183,12 +183,6 @@ pub trait Driver: Send + Sync + fmt::Debug {
         None
     }
 
-    /// Whether what has just come stands on the list `outbox_arrivals` until it has to be laid into its lane, rather than in its lane from
-    /// the beginning. Nowhere yet: between the two the order within a source is not kept in every case.
-    fn lists_arrivals(&self) -> bool {
-        false
-    }
-
     /// Whether [`Answer::given`] is told: then the position of a single event need not be asked for.
     fn tells_given(&self) -> bool {
         false

@@ -1,6 +1,7 @@
--- What has just come, in the order of its numbers. And what is to be put into the queue, as outbox_lanes. And whether there is
--- anything in lanes: then this is not to be gone by, but arrivals_check. All by one snapshot where rows are versioned.
--- 1 after which number, 2 how many, 3 how many of what is to be put into the queue
+-- What has just come, in the order of its numbers, and what was missed of it. And what is to be put into the queue, as outbox_lanes.
+-- And whether there is anything in lanes. All by one snapshot where rows are versioned.
+-- 1 after which number, 2 how many, 3 4 what was missed: all before this number, and these, 5 how many of either, 6 how many of what
+-- is to be put into the queue, 7 whether each is looked at for what is in its lane
 SELECT ahead.* FROM (
     SELECT TOP (@P2) {arrival_columns}
     FROM {outbox_arrivals} AS a
@@ -9,8 +10,25 @@ SELECT ahead.* FROM (
     ORDER BY a.id
 ) AS ahead
 UNION ALL
+SELECT early.* FROM (
+    SELECT TOP (@P5) {arrival_columns}
+    FROM {outbox_arrivals} AS a
+    LEFT LOOP JOIN {outbox} AS o ON o.id = a.id
+    WHERE a.id < @P3
+    ORDER BY a.id
+) AS early
+UNION ALL
+SELECT missed.* FROM (
+    SELECT TOP (@P5) {arrival_columns}
+    FROM (SELECT DISTINCT id FROM OPENJSON(@P4) WITH (id bigint '$')) AS asked
+    INNER LOOP JOIN {outbox_arrivals} AS a ON a.id = asked.id
+    LEFT LOOP JOIN {outbox} AS o ON o.id = a.id
+    WHERE a.id >= @P3
+    ORDER BY a.id
+) AS missed
+UNION ALL
 SELECT fresh.* FROM (
-    SELECT TOP (@P3) {fresh_columns}
+    SELECT TOP (@P6) {fresh_columns}
     FROM {outbox} AS o WITH (INDEX (fresh))
     WHERE o.fresh IS NOT NULL
     ORDER BY o.fresh DESC, o.id

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::outbox::{ArrivalsLook, Look, NewMessage, Page, RowId, Sequence, State, Stored};
+use tenure_core::outbox::{ArrivalsLook, Look, Missed, NewMessage, Page, RowId, Sequence, State, Stored};
 
 use super::backend::{OutboxBackend, PlainRow};
 use super::desk::{Desk, again, dead, deliverable, done, everywhere, id_of, message, of, placed};
@@ -34,6 +34,10 @@ fn from_the_first_on() -> Look {
 
 fn named(rows: &[Stored]) -> Vec<String> {
     rows.iter().map(|row| row.message_id.to_ascii_lowercase()).collect()
+}
+
+fn numbers(rows: &[Stored]) -> Vec<RowId> {
+    rows.iter().map(|row| row.id).collect()
 }
 
 fn ids(messages: &[&NewMessage]) -> Vec<String> {
@@ -69,10 +73,11 @@ pub async fn what_has_come_is_listed_by_its_number(backend: &dyn OutboxBackend) 
         assert_eq!(page.rows, [], "what is on the list is in no lane");
         assert!(page.arrivals.rows.iter().all(|row| row.attempts == 0 && row.due_at <= page.now));
         read.extend(named(&page.arrivals.rows));
+        assert_eq!(page.arrivals.seen, numbers(&page.arrivals.rows));
         if !page.arrivals.more {
             break;
         }
-        after = page.arrivals.read_to;
+        after = page.arrivals.seen.last().copied();
     }
     assert_eq!(read, ids(&sent.iter().collect::<Vec<_>>()));
 }
@@ -112,27 +117,81 @@ pub async fn what_a_foreign_program_inserts_is_listed(backend: &dyn OutboxBacken
     assert_eq!(page.arrivals.rows[0].lane(), Some("s"));
 }
 
-/// A number that was taken early and committed late is told to whoever asks for what is behind, and read by its number.
-pub async fn s30_what_was_committed_late_is_told(backend: &dyn OutboxBackend) {
+/// A number that was taken early and committed late is found by whoever asks for what was missed, beside what is ahead.
+pub async fn s30_what_was_committed_late_is_found(backend: &dyn OutboxBackend) {
     let Some(desk) = desk(backend).await else { return };
     if !backend.writes_at_once() {
         return skip(backend, Need::ConcurrentWriters);
     }
-    let (late, early) = (of("late", 1), of("early", 1));
+    let (first, late, early) = (of("first", 1), of("late", 1), of("early", 1));
+    desk.sends(std::slice::from_ref(&first)).await;
     let mut slow = backend.begin().await;
     slow.enqueue(std::slice::from_ref(&late)).await.expect("enqueued");
     desk.sends(std::slice::from_ref(&early)).await;
     let page = desk.looks(&from_the_first_on()).await;
-    assert_eq!(named(&page.arrivals.rows), ids(&[&early]));
-    let (held, after) = (page.arrivals.rows[0].id, page.arrivals.read_to);
+    assert_eq!(named(&page.arrivals.rows), ids(&[&first, &early]));
+    let [head, last] = *page.arrivals.seen else { panic!("two are there") };
     slow.commit().await.expect("committed");
-    let behind = ArrivalsLook { after, limit: ALL, behind: Some(ALL), ..ArrivalsLook::default() };
-    let page = desk.looks(&at_list(behind)).await;
-    assert_eq!(page.arrivals.rows, [], "it stands before the place that was read to");
-    let again: Vec<RowId> = page.arrivals.behind.into_iter().filter(|id| *id != held).collect();
-    assert_eq!(again.len(), 1);
-    let page = desk.looks(&at_list(ArrivalsLook { after, again, ..ArrivalsLook::default() })).await;
-    assert_eq!(named(&page.arrivals.rows), ids(&[&late]));
+    let behind = of("late", 2);
+    desk.sends(std::slice::from_ref(&behind)).await;
+    let between = (head.0 + 1..last.0).map(RowId).collect();
+    let missed = Missed { before: Some(head), numbers: between, limit: ALL };
+    let ahead = ArrivalsLook { after: Some(last), limit: ALL, missed, ..ArrivalsLook::default() };
+    let page = desk.looks(&at_list(ahead.clone())).await;
+    assert_eq!(named(&page.arrivals.rows), ids(&[&late, &behind]), "in the order of their numbers");
+    assert!(!page.arrivals.more_missed);
+    // With all before a number: as many as are asked for, and from the first on.
+    let missed = Missed { before: Some(last), numbers: vec![last], limit: 2 };
+    let page = desk.looks(&at_list(ArrivalsLook { missed, ..ahead })).await;
+    assert_eq!(named(&page.arrivals.rows), ids(&[&first, &late, &behind]));
+    assert!(page.arrivals.more_missed);
+}
+
+/// What is in a lane is not told by a look that lays something before it.
+pub async fn a_look_that_lays_tells_nothing_that_stands_behind_it(backend: &dyn OutboxBackend) {
+    let Some(desk) = desk(backend).await else { return };
+    if !backend.writes_at_once() {
+        return skip(backend, Need::ConcurrentWriters);
+    }
+    let (late, early) = (of("s", 1), of("s", 2));
+    let mut slow = backend.begin().await;
+    slow.enqueue(std::slice::from_ref(&late)).await.expect("enqueued");
+    desk.sends(std::slice::from_ref(&early)).await;
+    let page = desk.looks(&from_the_first_on()).await;
+    desk.settles(again(row(&page, &early), Duration::ZERO)).await;
+    slow.commit().await.expect("committed");
+    let page = desk.looks(&from_the_first_on()).await;
+    let told: Vec<_> = page.arrivals.rows.iter().chain(deliverable(&page)).map(|row| row.id).collect();
+    assert!(told.len() != 1, "the second without the first");
+    assert_eq!(found(&desk).await, (vec![], ids(&[&late, &early])));
+}
+
+/// Many that were placed in lanes, and are recorded by one call, are noted each.
+pub async fn s41_a_run_of_numbers_in_lanes_is_noted_too(backend: &dyn OutboxBackend) {
+    let Some(desk) = desk(backend).await else { return };
+    // The ones in the middle have places of their own.
+    let sent: Vec<_> = (0..192_u32)
+        .map(|n| match n / 64 {
+            1 => placed("placed", n.into(), 0),
+            _ => of("s", n),
+        })
+        .collect();
+    for some in sent.chunks(64) {
+        desk.sends(some).await;
+    }
+    let mut rows = desk.looks(&from_the_first_on()).await.arrivals.rows;
+    rows.extend(deliverable(&desk.looks(&from_the_first_on()).await).into_iter().cloned());
+    assert_eq!(rows.len(), sent.len());
+    let quick = |row: &Stored| {
+        let outcome = done(row);
+        tenure_core::outbox::Outcome { took: Duration::from_micros(3), ..outcome }
+    };
+    let outcomes: Vec<_> = rows.iter().map(quick).collect();
+    assert_eq!(desk.records(&outcomes).await.len(), sent.len());
+    for one in &sent {
+        assert_eq!((desk.attempts(one).await.len(), desk.state(one).await), (1, State::Dispatched));
+    }
+    assert_eq!(desk.stats().await.pending, 0);
 }
 
 /// Behind a message that is to be tried again, nothing of its source is on the list.

@@ -83,10 +83,12 @@ macro_rules! __outbox_cases {
                 what_has_come_is_listed_by_its_number,
                 what_has_a_place_of_its_own_is_in_its_lane,
                 what_a_foreign_program_inserts_is_listed,
-                s30_what_was_committed_late_is_told,
+                s30_what_was_committed_late_is_found,
+                a_look_that_lays_tells_nothing_that_stands_behind_it,
                 s44_what_is_behind_a_failure_is_laid_into_its_lane,
                 s45_a_listed_message_dies_as_any_other,
                 s41_a_run_is_recorded_once,
+                s41_a_run_of_numbers_in_lanes_is_noted_too,
                 what_a_relay_gives_back_is_laid_into_its_lane,
                 without_the_list_everything_is_in_lanes,
             }

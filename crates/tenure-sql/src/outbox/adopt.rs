@@ -61,8 +61,7 @@ impl Shared {
                 let all = Value::list(held.iter().map(|fresh| fresh.number));
                 // The messages first, as everyone does.
                 writes.push(Call::new(&statements.fresh_clear, vec![all]));
-                let (listed, laid): (Vec<_>, Vec<_>) =
-                    held.iter().partition(|fresh| fresh.comes && self.driver.lists_arrivals());
+                let (listed, laid): (Vec<_>, Vec<_>) = held.iter().partition(|fresh| fresh.comes);
                 if !listed.is_empty() {
                     let rows = listed.iter().map(|fresh| vec![fresh.number.into()]).collect();
                     writes.push(Call::new(&statements.arrivals_put, vec![Value::Rows(rows)]));

@@ -15,6 +15,9 @@
 //! anything in its lane, which then goes first: what is on the list is laid behind it. So it is where it has anything that is to be
 //! put into the queue ([`adopt`](super::adopt)): there nothing goes before that is done.
 //!
+//! Lanes are read before the list ([`look`](super::look)): what stands behind something on the list, and was seen in its lane, finds
+//! that there. Where a look lays something, it tells nothing that it has seen in that lane, for this may belong before it.
+//!
 //! A relay that does not ask for the list (it drains a part, and most of the list would be others') has all of it laid before it
 //! looks.
 
@@ -32,20 +35,12 @@ use crate::store::Shared;
 use crate::value::Value;
 use tenure_core::StoreError;
 
-/// How many steps of laying one look makes that does not ask for the list; the next one goes on.
-const STEPS: usize = 20;
+/// How many a look lays that does not ask for the list; the next one goes on.
+const LAY_MAX: u32 = 10_000;
 /// So many numbers without a gap are worth statements of their own.
 const RUN_MIN: usize = 32;
 /// Deliveries that take less than this are noted with the longest of those beside them: one statement notes them all.
 const ALIKE_US: u128 = 1_000;
-
-/// What was asked for, and in which order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
-    Ahead { checked: bool },
-    Again,
-    Behind,
-}
 
 /// What one look at the list came to.
 #[derive(Debug, Default)]
@@ -53,31 +48,51 @@ pub(super) struct Seen {
     pub(super) found: Arrivals,
     /// What is to be laid into lanes.
     pub(super) lay: Vec<i64>,
+    /// Sources of which nothing is told that was seen in lanes.
+    pub(super) held_up: HeldUp,
     /// What has no message.
     pub(super) orphans: Vec<i64>,
-    /// It cannot be gone by: there is something in lanes.
+    /// It cannot be gone by: there is something in lanes, and no row was looked at for that.
     pub(super) unchecked: bool,
 }
 
+/// Sources of which nothing may go.
+#[derive(Debug)]
+pub(super) enum HeldUp {
+    Some(HashSet<String>),
+    All,
+}
+
+impl Default for HeldUp {
+    fn default() -> Self {
+        Self::Some(HashSet::new())
+    }
+}
+
+impl HeldUp {
+    /// Whether this one is held up; what has no source never is.
+    pub(super) fn holds(&self, row: &Stored) -> bool {
+        row.lane().is_some_and(|source| match self {
+            Self::Some(sources) => sources.contains(source),
+            Self::All => true,
+        })
+    }
+}
+
 impl Shared {
-    /// The statements of a look at the list.
-    pub(super) fn arrivals_calls(&self, look: &ArrivalsLook, checked: bool) -> Vec<(Part, Call<'_>)> {
-        let texts = &self.statements;
-        let mut calls = Vec::new();
-        if look.limit > 0 {
-            let text = if checked { &texts.arrivals_check } else { &texts.arrivals_look };
-            let after = look.after.map_or(i64::MIN, |after| after.0);
-            let params = vec![after.into(), look.limit.into(), FRESH_MAX.into()];
-            calls.push((Part::Ahead { checked }, Call::new(text, params)));
-        }
-        for some in look.again.chunks(STATEMENT_ROWS) {
-            let params = vec![Value::list(some.iter().map(|id| id.0)), FRESH_MAX.into()];
-            calls.push((Part::Again, Call::new(&texts.arrivals_again, params)));
-        }
-        if let Some((limit, to)) = look.behind.zip(look.after) {
-            calls.push((Part::Behind, Call::new(&texts.arrivals_behind, vec![to.0.into(), limit.into()])));
-        }
-        calls
+    /// The statement of a look at the list. `checked`: each row is looked at for what is in its lane.
+    pub(super) fn arrivals_call(&self, look: &ArrivalsLook, checked: bool) -> Call<'_> {
+        let number = |id: Option<RowId>| Value::from(id.map_or(i64::MIN, |id| id.0));
+        let params = vec![
+            number(look.after),
+            look.limit.into(),
+            number(look.missed.before),
+            Value::list(look.missed.numbers.iter().map(|id| id.0)),
+            look.missed.limit.into(),
+            FRESH_MAX.into(),
+            checked.into(),
+        ];
+        Call::new(&self.statements.arrivals_look, params)
     }
 
     /// Whether each row is to be looked at for what is in its lane: as long as there was anything in lanes of late.
@@ -90,45 +105,19 @@ impl Shared {
         self.laned.store(laned, Ordering::Relaxed);
     }
 
-    /// Takes the answers to the statements of [`arrivals_calls`](Self::arrivals_calls).
+    /// Takes the answer to [`arrivals_call`](Self::arrivals_call).
     pub(super) fn take_arrivals(
         &self,
         look: &ArrivalsLook,
-        answers: Vec<(Part, Answer)>,
+        answer: Answer,
+        checked: bool,
     ) -> Result<Seen, StoreError> {
-        let mut seen = Seen::default();
-        for (part, answer) in answers {
-            match part {
-                Part::Behind => {
-                    for row in answer.rows {
-                        seen.found.behind.push(RowId(Cells::of(row, self.reader()).whole()?));
-                    }
-                }
-                Part::Again => {
-                    self.take_listed(look, answer, &mut seen)?;
-                }
-                Part::Ahead { checked } => {
-                    let taken = self.take_listed(look, answer, &mut seen)?;
-                    self.note_laned(taken.laned);
-                    seen.unchecked |= taken.laned && !checked;
-                    seen.found.read_to = taken.read_to;
-                    seen.found.more = taken.listed >= look.limit;
-                }
-            }
-        }
-        seen.found.rows.sort_by_key(|row| row.id);
-        seen.found.rows.dedup_by_key(|row| row.id);
-        Ok(seen)
-    }
-
-    fn take_listed(&self, look: &ArrivalsLook, answer: Answer, seen: &mut Seen) -> Result<Taken, StoreError> {
-        let mut taken = Taken::default();
         let mut rows: Vec<(Stored, Stand)> = Vec::with_capacity(answer.rows.len());
-        let (mut fresh, mut fresh_rows) = (HashSet::new(), 0);
+        let (mut fresh, mut fresh_rows, mut laned) = (HashSet::new(), 0, false);
         for row in answer.rows {
             let (stored, stand) = stored(row, self.reader())?;
             match stand {
-                Stand::Laned => taken.laned = true,
+                Stand::Laned => laned = true,
                 Stand::Fresh => {
                     fresh_rows += 1;
                     fresh.extend(stored.source.filter(|_| stored.ordered));
@@ -136,26 +125,45 @@ impl Shared {
                 _ => rows.push((stored, stand)),
             }
         }
+        self.note_laned(laned);
+        let mut seen = Seen { unchecked: laned && !checked, ..Seen::default() };
+        // The server need not give them in any order.
+        rows.sort_by_key(|(row, _)| row.id);
+        let missed = rows.partition_point(|(row, _)| look.after.is_some_and(|after| row.id <= after));
+        let limit = look.missed.limit as usize;
+        seen.found.more_missed = limit > 0 && missed >= limit;
+        seen.found.more = rows.len() - missed >= look.limit as usize;
+        rows.drain(limit.min(missed)..missed);
         // With so many it is not known whose they all are: nothing that has a source goes, and all is read again once they are fewer.
         let unclear = fresh_rows >= FRESH_MAX;
+        if unclear {
+            rows.retain(|(row, _)| row.lane().is_none());
+            seen.found.more = true;
+            seen.held_up = HeldUp::All;
+        }
+        let mut laid = HashSet::new();
         for (row, stand) in rows {
-            let id = row.id.0;
-            if !unclear {
-                taken.listed += 1;
-                taken.read_to = taken.read_to.max(Some(row.id));
-            }
-            let laid = |source| {
+            let id = row.id;
+            seen.found.seen.push(id);
+            let lays = |source| {
                 stand == Stand::Behind || fresh.contains(source) || look.lay.iter().any(|lay| lay == source)
             };
             match row.lane() {
-                _ if stand == Stand::Orphan => seen.orphans.push(id),
-                Some(_) if unclear => {}
+                _ if stand == Stand::Orphan => seen.orphans.push(id.0),
                 // In its lane it stands where it belongs, whatever is put into the queue before it.
-                Some(source) if laid(source) => seen.lay.push(id),
+                Some(source) if lays(source) => {
+                    seen.lay.push(id.0);
+                    if !laid.contains(source) {
+                        laid.insert(source.to_owned());
+                    }
+                }
                 _ => seen.found.rows.push(row),
             }
         }
-        Ok(taken)
+        if !unclear {
+            seen.held_up = HeldUp::Some(laid);
+        }
+        Ok(seen)
     }
 
     /// Lays messages into their lanes that are on the list. Waits for whoever is about to take one of them off it.
@@ -184,20 +192,13 @@ impl Shared {
     }
 
     /// Lays all that has just come into its lane, for a relay that does not ask for the list. Answers how far it has come if there
-    /// may be more.
+    /// may be more. All is seen by one snapshot, or what came late could be left on the list while what stands behind it is laid.
     pub(super) async fn lay_all(&self, session: &mut dyn Session) -> Result<Option<RowId>, Stop> {
-        let mut after = i64::MIN;
-        for _ in 0..STEPS {
-            let params = vec![after.into(), i64::try_from(STATEMENT_ROWS).unwrap_or(i64::MAX).into()];
-            let next = session.run(&Call::new(&self.statements.arrivals_next, params)).await?;
-            let numbers = self.numbers(next)?;
-            self.lay(session, &numbers).await?;
-            match numbers.last() {
-                Some(last) if numbers.len() == STATEMENT_ROWS => after = *last,
-                _ => return Ok(None),
-            }
-        }
-        Ok(Some(RowId(after)))
+        let first = Call::new(&self.statements.arrivals_first, vec![LAY_MAX.into()]);
+        let numbers = self.numbers(session.run(&first).await?)?;
+        self.lay(session, &numbers).await?;
+        let last = numbers.last().copied().map(RowId);
+        Ok(last.filter(|_| numbers.len() >= LAY_MAX as usize))
     }
 
     /// Leaves out of a page what came behind something that is on the list still, after this number.
@@ -217,44 +218,46 @@ impl Shared {
     }
 }
 
-/// What one statement told of the list.
-#[derive(Debug, Default)]
-struct Taken {
-    listed: u32,
-    read_to: Option<RowId>,
-    laned: bool,
-}
-
-/// Outcomes in the order of their numbers, as runs of numbers without a gap, and the rest.
+/// Outcomes in the order of their numbers: those that are runs of numbers without a gap, and were quick.
 ///
 /// What is noted by the two ends of such a run can be nothing else, whatever else comes on the list meanwhile. (Not removed: where it
 /// is most of a small list, servers would read that through, and wait for everyone who has a row of it under way.)
-pub(super) fn runs<'o>(outcomes: &[&'o Outcome]) -> (Vec<Run>, Vec<&'o Outcome>) {
-    let (mut runs, mut rest) = (Vec::new(), Vec::new());
+pub(super) fn runs(outcomes: &[&Outcome]) -> Vec<Run> {
     let follows = |one: &&Outcome, next: &&Outcome| {
         let quick = |outcome: &Outcome| outcome.took.as_micros() < ALIKE_US;
         one.id.0 + 1 == next.id.0 && quick(one) && quick(next)
     };
+    let mut runs = Vec::new();
     for group in outcomes.chunk_by(follows) {
-        match group {
-            [first, .., last] if group.len() >= RUN_MIN => {
-                let took = group.iter().map(|outcome| outcome.took.as_micros()).max().unwrap_or_default();
-                let took_us = i64::try_from(took).unwrap_or(i64::MAX);
-                runs.push(Run { first: first.id.0, last: last.id.0, took_us });
-            }
-            _ => rest.extend(group),
+        if let [first, .., last] = group
+            && group.len() >= RUN_MIN
+        {
+            let took = group.iter().map(|outcome| outcome.took.as_micros()).max().unwrap_or_default();
+            let took_us = i64::try_from(took).unwrap_or(i64::MAX);
+            runs.push(Run { first: first.id.0, last: last.id.0, took_us });
         }
     }
-    (runs, rest)
+    runs
 }
 
 /// A run of numbers without a gap.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) first: i64,
     pub(super) last: i64,
     /// How long the longest of the deliveries took.
     pub(super) took_us: i64,
+}
+
+impl Run {
+    /// How many there are.
+    pub(super) fn count(self) -> u64 {
+        self.last.abs_diff(self.first) + 1
+    }
+
+    pub(super) fn holds(self, id: RowId) -> bool {
+        (self.first..=self.last).contains(&id.0)
+    }
 }
 
 #[cfg(test)]
@@ -276,17 +279,17 @@ mod tests {
         let dense = (1..=few).map(|id| outcome(id, 5));
         let broken = (few + 2..=2 * few).map(|id| outcome(id, 7));
         let outcomes: Vec<_> = dense.chain(broken).collect();
-        let (runs, rest) = runs(&outcomes.iter().collect::<Vec<_>>());
+        let runs = runs(&outcomes.iter().collect::<Vec<_>>());
         assert_eq!(runs, [Run { first: 1, last: few, took_us: 5 }]);
-        assert_eq!(rest.len(), RUN_MIN - 1);
+        assert_eq!(runs[0].count(), RUN_MIN as u64);
+        assert!(runs[0].holds(RowId(few)) && !runs[0].holds(RowId(few + 1)));
     }
 
     #[test]
     fn what_took_its_time_is_noted_by_itself() {
         let many = i64::try_from(2 * RUN_MIN).unwrap();
         let outcomes: Vec<_> = (1..=many).map(|id| outcome(id, if id == 1 { 1_000 } else { 999 })).collect();
-        let (runs, rest) = runs(&outcomes.iter().collect::<Vec<_>>());
+        let runs = runs(&outcomes.iter().collect::<Vec<_>>());
         assert_eq!(runs, [Run { first: 2, last: many, took_us: 999 }]);
-        assert_eq!(rest.len(), 1);
     }
 }

@@ -260,7 +260,7 @@ impl Shared {
         let texts = &self.statements;
         let ids = || Value::list(rows.iter().filter_map(|row| row.first()).cloned());
         // All on the list, or all into lanes: where each stands is known by the numbers of one insert.
-        let come = self.driver.lists_arrivals() && rows.iter().all(|row| comes(row));
+        let come = rows.iter().all(|row| comes(row));
         let alone = queues == Queues::ByValues && rows.len() == 1;
         let added = match (queues, rows.first()) {
             (Queues::Not, _) | (_, None) => None,

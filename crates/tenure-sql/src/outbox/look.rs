@@ -101,7 +101,7 @@ impl Shared {
             }
         }
         let mut laid_to = None;
-        if look.arrivals.is_none() && self.driver.lists_arrivals() {
+        if look.arrivals.is_none() {
             laid_to = self.lay_all(session).await?;
         }
         let mut seen = self.look_once(session, look).await?;
@@ -150,25 +150,23 @@ impl Shared {
         if let Some(discover) = &look.discover {
             calls.push(discover::page(self, discover, look.part));
         }
-        let list = look.arrivals.as_ref().map(|list| self.arrivals_calls(list, self.checks_lanes()));
-        let (parts, listed): (Vec<_>, Vec<_>) = list.unwrap_or_default().into_iter().unzip();
-        let before_list = calls.len();
-        calls.extend(listed);
-        // Last: what a statement took for due is due by this clock too.
+        // What a statement before it took for due is due by this clock too. And what it finds due that comes behind something on the
+        // list finds that there: so the list is last.
         calls.push(Call::new(&self.statements.fresh_any, []));
+        let checked = self.checks_lanes();
+        calls.extend(look.arrivals.as_ref().map(|list| self.arrivals_call(list, checked)));
         let mut answers = session.run_all(&calls).await?;
+        let listed = look.arrivals.as_ref().and_then(|list| Some((list, answers.pop()?)));
         let (now, fresh) = self.fresh(&answers.pop().unwrap_or_default())?;
-        let mut page = Page::empty(now);
-        let listed = answers.split_off(before_list.min(answers.len()));
         let mut list = Seen::default();
-        if let Some(asked) = &look.arrivals {
-            list = self.take_arrivals(asked, parts.into_iter().zip(listed).collect())?;
+        if let Some((asked, answer)) = listed {
+            list = self.take_arrivals(asked, answer, checked)?;
             if list.unchecked {
-                let (parts, calls): (Vec<_>, Vec<_>) = self.arrivals_calls(asked, true).into_iter().unzip();
-                let answers = session.run_all(&calls).await?;
-                list = self.take_arrivals(asked, parts.into_iter().zip(answers).collect())?;
+                let answer = session.run(&self.arrivals_call(asked, true)).await?;
+                list = self.take_arrivals(asked, answer, true)?;
             }
         }
+        let mut page = Page::empty(now);
         page.arrivals = std::mem::take(&mut list.found);
         let sources = look.discover.as_ref().and_then(|_| answers.pop());
         let unordered = answers.split_off(asked_lanes.min(answers.len()));
@@ -181,6 +179,7 @@ impl Shared {
             let into = (&mut page, &mut orphans);
             self.take_unordered(session, look_unordered, look.part, unordered, into).await?;
         }
+        page.rows.retain(|row| !list.held_up.holds(row));
         Ok(Once { page, fresh, orphans, lay: list.lay, listed_orphans: list.orphans })
     }
 

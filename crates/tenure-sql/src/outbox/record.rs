@@ -10,7 +10,7 @@ use tenure_core::id::NodeName;
 use tenure_core::lease::{Fence, FenceError};
 use tenure_core::outbox::{Next, Outcome, Recorded, RowId};
 
-use super::arrivals::runs;
+use super::arrivals::{Run, runs};
 use super::cells::{Cells, LISTED};
 use super::unit::Stop;
 use crate::driver::{Answer, Call, Session};
@@ -37,16 +37,14 @@ impl Shared {
         calls.extend(office.into_iter().flat_map(|fence| self.hold_fence(fence)));
         let asked = calls.len();
         let term = office.map(|fence| fence.term.as_column());
-        let mut to_note = outcomes.clone();
+        let noted = if quick { noted_by_run(&outcomes) } else { Vec::new() };
         match quick {
-            true => calls.extend(self.finishing(&mut to_note, node, term)),
+            true => calls.extend(self.finishing(&outcomes, &noted, node, term)),
             false => calls.extend(outcomes.chunks(STATEMENT_ROWS).map(|chunk| {
                 let ids = Value::list(chunk.iter().map(|outcome| outcome.id.0));
                 Call::new(&statements.outbox_lock, vec![ids])
             })),
         }
-        let removes: Vec<bool> =
-            calls[asked..].iter().map(|call| *call.sql != statements.attempts_add_run).collect();
         let mut answers = session.run_all(&calls).await?;
         let held = answers.split_off(asked.min(answers.len()));
         if !self.in_office(&answers[1.min(answers.len())..], office)? {
@@ -54,12 +52,18 @@ impl Shared {
             return Ok(Some(Recorded::Fenced));
         }
         let mut writes = Vec::new();
+        let mut to_note = outcomes.clone();
         if quick {
-            let removed = held.iter().zip(removes).filter(|(_, removes)| *removes);
-            let finished: u64 = removed.map(|(answer, _)| answer.changed).sum();
+            let (by_run, removed) = held.split_at(noted.len().min(held.len()));
+            let finished: u64 = removed.iter().map(|answer| answer.changed).sum();
             if finished != outcomes.len() as u64 {
                 session.run(&Call::new(&statements.rollback, [])).await?;
                 return Ok(None);
+            }
+            // Some of a run may have stood in lanes: then each is noted by itself, and what is noted already stays.
+            let whole = by_run.iter().zip(&noted).filter(|(answer, run)| answer.changed == run.count());
+            for (_, run) in whole {
+                to_note.retain(|outcome| !run.holds(outcome.id));
             }
         } else {
             let rows = self.held(held)?;
@@ -82,43 +86,31 @@ impl Shared {
     }
 
     /// The statements that take messages out of the queue that are all done, by the same attempt, as nearly all are: it is seen
-    /// by the number of rows whether all of them were there. Runs of what has just come are noted as well; `outcomes` are those
-    /// that are not.
-    fn finishing<'s>(
-        &'s self,
-        outcomes: &mut Vec<&Outcome>,
+    /// by the number of rows whether all of them were there. Before them those that note the attempts of runs.
+    fn finishing(
+        &self,
+        outcomes: &[&Outcome],
+        noted: &[Run],
         node: &NodeName,
         term: Option<i64>,
-    ) -> Vec<Call<'s>> {
+    ) -> Vec<Call<'_>> {
         let texts = &self.statements;
         let Some(first) = outcomes.first() else { return Vec::new() };
         let (attempt, kind) = (first.attempt, first.kind);
-        let mut calls = Vec::new();
-        let all = std::mem::take(outcomes);
-        let listed = attempt == 1 && self.driver.lists_arrivals();
-        if listed {
-            let (runs, rest) = runs(&all);
-            for run in runs {
-                let noted = vec![
-                    run.first.into(),
-                    run.last.into(),
-                    kind.as_str().into(),
-                    run.took_us.into(),
-                    node.as_str().into(),
-                    term.into(),
-                ];
-                calls.push(Call::new(&texts.attempts_add_run, noted));
-            }
-            *outcomes = rest;
-        } else {
-            outcomes.clone_from(&all);
-        }
-        for chunk in all.chunks(STATEMENT_ROWS) {
+        let note = |run: &Run| {
+            let ends = [run.first.into(), run.last.into(), kind.as_str().into(), run.took_us.into()];
+            let params = ends.into_iter().chain([node.as_str().into(), term.into()]).collect::<Vec<_>>();
+            Call::new(&texts.attempts_add_run, params)
+        };
+        let mut calls: Vec<_> = noted.iter().map(note).collect();
+        // On the list stands only what was never tried.
+        let (listed, laned) = (attempt == 1, attempt > 1 || self.checks_lanes());
+        for chunk in outcomes.chunks(STATEMENT_ROWS) {
             let ids = || Value::list(chunk.iter().map(|outcome| outcome.id.0));
             if listed {
                 calls.push(Call::new(&texts.arrivals_remove, vec![ids()]));
             }
-            if !listed || self.checks_lanes() {
+            if laned {
                 calls.push(Call::new(&texts.outbox_finish, vec![ids(), (i64::from(attempt) - 1).into()]));
             }
         }
@@ -216,6 +208,11 @@ struct Held {
     listed: bool,
     attempts: i64,
     ordered: bool,
+}
+
+/// Those of them whose attempts are noted by runs: only first ones are, for only these are on the list.
+fn noted_by_run(outcomes: &[&Outcome]) -> Vec<Run> {
+    if outcomes.first().is_some_and(|first| first.attempt == 1) { runs(outcomes) } else { Vec::new() }
 }
 
 /// Whether all are done, by the same attempt, and each row is named once.

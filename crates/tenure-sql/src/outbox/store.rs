@@ -51,7 +51,7 @@ impl OutboxStore for SqlStore {
     }
 
     fn lists_arrivals(&self) -> bool {
-        self.shared.driver.lists_arrivals()
+        true
     }
 
     async fn load(&self, id: RowId, limits: &Limits) -> Result<Loaded, StoreError> {
