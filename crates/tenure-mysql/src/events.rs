@@ -25,7 +25,8 @@ use crate::store::MySqlStore;
 ///
 /// A user that appends needs SELECT and INSERT on the tables `events` and `streams`, INSERT on `append_slots`, UPDATE on
 /// `streams` and `events` (MySQL asks for it where a row is locked; none is changed in `events`); with a mark, SELECT, INSERT
-/// and UPDATE on `inbox`; with dispatches, the same on `outbox` and `outbox_pending`.
+/// and UPDATE on `inbox`; with dispatches, the same on `outbox`, `outbox_arrivals` and
+/// `outbox_pending`.
 #[derive(Debug, Clone)]
 pub struct Events(tenure_sql::Events);
 

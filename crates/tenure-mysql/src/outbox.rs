@@ -25,8 +25,8 @@ use crate::store::MySqlStore;
 /// ```
 ///
 /// A user that enqueues needs INSERT and SELECT on `tenure_outbox`, and one of UPDATE, DELETE and LOCK TABLES, which MySQL asks
-/// for to lock the row of a message that is there already; and INSERT and UPDATE on `tenure_outbox_pending`, the queue. (A plain
-/// insert needs INSERT on `tenure_outbox` alone.)
+/// for to lock the row of a message that is there already; and INSERT and UPDATE on `tenure_outbox_arrivals` and `tenure_outbox_pending`, the
+/// queue. (A plain insert needs INSERT on `tenure_outbox` alone.)
 #[derive(Debug, Clone)]
 pub struct Outbox(tenure_sql::Outbox);
 

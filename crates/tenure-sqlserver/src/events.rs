@@ -26,7 +26,7 @@ use crate::store::SqlServerStore;
 ///
 /// A user that appends needs SELECT and INSERT on the tables `events` and `streams`, UPDATE on `streams`, INSERT on
 /// `append_slots`; with a mark, SELECT and INSERT on `inbox`; with dispatches, the same on `outbox` and
-/// `outbox_pending`.
+/// `outbox_arrivals` and `outbox_pending`.
 ///
 /// Calls must run to their end: a connection on which one was broken off cannot be used any more.
 #[derive(Debug, Clone)]

@@ -21,7 +21,7 @@ use crate::store::SqlServerStore;
 /// INSERT INTO tenure_outbox (topic, type, payload) VALUES (N'orders', N'OrderPlaced', N'{"order": 7}');
 /// ```
 ///
-/// A user that enqueues needs INSERT and SELECT on `tenure_outbox` and `tenure_outbox_pending`. (A plain insert needs INSERT on
+/// A user that enqueues needs INSERT and SELECT on `tenure_outbox`, `tenure_outbox_arrivals` and `tenure_outbox_pending`. (A plain insert needs INSERT on
 /// the first alone.)
 ///
 /// Calls must run to their end: a connection on which one was broken off cannot be used any more.

@@ -25,7 +25,10 @@ const USES: &[(&str, &str)] = &[
     ("runners", "what the loops of each process say of themselves"),
     ("outbox", "messages; this is the table that your programs insert into"),
     ("outbox_pending", "one narrow row for each message that is not finished"),
-    ("outbox_arrivals", "not used yet"),
+    (
+        "outbox_arrivals",
+        "instead of that, the number alone of a message that has just come and was never tried",
+    ),
     ("outbox_attempts", "every attempt to deliver"),
     ("outbox_dead", "messages that were given up, and what an operator decided about them"),
     ("inbox", "what receivers have applied or refused"),

@@ -47,6 +47,10 @@ impl OutboxStore for MemoryStore {
         Ok(self.state().outbox.look(look, self.now()))
     }
 
+    fn lists_arrivals(&self) -> bool {
+        true
+    }
+
     async fn load(&self, id: RowId, limits: &Limits) -> Result<Loaded, StoreError> {
         Ok(self.state().outbox.load(id, limits))
     }

@@ -44,8 +44,7 @@ impl List {
             self.0.keys().copied().filter(|id| *id > after).take(look.limit as usize).collect();
         let before = look.missed.before.map_or(i64::MIN, |before| before.0);
         let asked = |id: &i64| *id < before || look.missed.numbers.contains(&RowId(*id));
-        let missed: Vec<_> =
-            self.0.keys().copied().filter(asked).take(look.missed.limit as usize).collect();
+        let missed: Vec<_> = self.0.keys().copied().filter(asked).take(look.missed.limit as usize).collect();
         let (more, more_missed) =
             (ahead.len() == look.limit as usize, missed.len() == look.missed.limit as usize);
         let seen: Vec<_> = missed.into_iter().chain(ahead).map(RowId).collect();

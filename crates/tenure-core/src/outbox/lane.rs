@@ -63,7 +63,10 @@ impl Lane {
 
     /// Whether nothing about it is to be remembered any more.
     pub(super) fn is_spent(&self) -> bool {
-        !self.flying && self.unrecorded == 0 && self.queue.is_empty() && (self.closed || self.dry || self.arrives)
+        !self.flying
+            && self.unrecorded == 0
+            && self.queue.is_empty()
+            && (self.closed || self.dry || self.arrives)
     }
 
     /// How many of its rows wait for the sink or are with it.

@@ -57,8 +57,8 @@ pub use drain::{Drain, Flight, Landing};
 pub use ids::{MessageId, deterministic_id};
 pub use inbox::{Accept, Consumer, InboxSettings, fingerprint};
 pub use look::{
-    Arrivals, ArrivalsLook, Discover, Found, INLINE_MAX_BYTES, LaneLook, Loaded, Look, Missed, Page, Place, RowId,
-    Stored, UnorderedLook,
+    Arrivals, ArrivalsLook, Discover, Found, INLINE_MAX_BYTES, LaneLook, Loaded, Look, Missed, Page, Place,
+    RowId, Stored, UnorderedLook,
 };
 pub(crate) use message::is_json;
 pub use message::{

@@ -5,7 +5,7 @@
 
 use super::house::House;
 use crate::bench::outbox::statements::PAYLOAD;
-use crate::bench::outbox::statements::mysql::FILL_QUEUE;
+use crate::bench::outbox::statements::mysql::FILL_LIST;
 
 /// How many rows one statement inserts at most: so many numbers are there on MySQL.
 const PIECE: u64 = 100_000;
@@ -85,9 +85,16 @@ pub(super) fn fill(dialect: Dialect, house: &House) -> Vec<String> {
     let messages = |first, last| outbox(dialect, house, first, last);
     all.extend(in_pieces(house.rows).flat_map(|(first, last)| messages(first, last)));
     if dialect == Dialect::MySql {
-        // As the other measurements fill the queue; some of it was tried before.
-        all.push(FILL_QUEUE.to_owned());
-        all.push("UPDATE tenure_outbox_pending SET attempts = 1 WHERE id % 50 = 2".to_owned());
+        // As the other measurements fill the queue; some of it was tried before, and is in its lane.
+        all.push(FILL_LIST.to_owned());
+        all.push(
+            "INSERT INTO tenure_outbox_pending (id, lane, place_a, place_b, due_us, attempts) \
+             SELECT o.id, coalesce(o.source, ''), o.source_seq, o.source_index, \
+                 TIMESTAMPDIFF(MICROSECOND, '1970-01-01', o.created_at), 1 \
+             FROM tenure_outbox_arrivals AS a STRAIGHT_JOIN tenure_outbox AS o ON o.id = a.id WHERE a.id % 50 = 2"
+                .to_owned(),
+        );
+        all.push("DELETE FROM tenure_outbox_arrivals WHERE id % 50 = 2".to_owned());
     }
     all.extend(
         in_pieces(house.long_stream).map(|(first, last)| events(dialect, first, last, "'long'", "i", "NULL")),

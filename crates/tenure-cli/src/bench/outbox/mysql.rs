@@ -12,9 +12,9 @@ use tokio::sync::Mutex;
 
 use super::rig::{Appends, Producer, Rig};
 use super::statements::mysql::{
-    BARE, BY_HAND_EVENT, CLEAR, CLEAR_PLAIN, FILL, FILL_EVENTS, FILL_FINISHED, FILL_PLAIN, FILL_QUEUE,
-    FILL_STREAMS, FLAVOUR, LOG_BYTES, NUMBERS, NUMBERS_MAX, OPENING, PLAIN_TABLES, SETTLE, SETTLE_EVENTS,
-    UNDO_LENGTH, by_hand, create_database, drain_plain, drop_database,
+    BARE, BY_HAND_EVENT, CLEAR, CLEAR_PLAIN, FILL, FILL_EVENTS, FILL_FINISHED, FILL_LANE, FILL_LIST,
+    FILL_PLAIN, FILL_STREAMS, FLAVOUR, LOG_BYTES, NUMBERS, NUMBERS_MAX, OPENING, PLAIN_TABLES, SETTLE,
+    SETTLE_EVENTS, UNDO_LENGTH, by_hand, create_database, drain_plain, drop_database,
 };
 use super::statements::{PAYLOAD, for_sqlx};
 use crate::mysql::{connect, failed, options};
@@ -129,7 +129,7 @@ impl Rig for MySqlRig {
     async fn fill(&self, count: u64, sources: u32, parked: bool) -> Result<(), Failure> {
         let sources = i64::from(sources);
         self.in_pieces(count, FILL, &[i64::from(parked), sources, sources]).await?;
-        self.run(FILL_QUEUE).await
+        self.run(if parked { FILL_LANE } else { FILL_LIST }).await
     }
 
     async fn fill_finished(&self, count: u64) -> Result<(), Failure> {

@@ -150,14 +150,17 @@ pub(in crate::bench) mod mysql {
     pub(crate) const FILL: &str = "INSERT INTO tenure_outbox (source, topic, type, fresh, payload) \
         SELECT CASE WHEN ? THEN 'parked' WHEN ? = 0 THEN NULL ELSE concat('source-', i % ?) END, \
             'orders', 'OrderPlaced', NULL, ? FROM numbers WHERE i < ? ORDER BY i";
-    /// Puts what was filled in into the queue, as whoever enqueues does.
-    pub(crate) const FILL_QUEUE: &str = "INSERT INTO tenure_outbox_pending (id, lane, place_a, place_b, due_us) \
-        SELECT o.id, coalesce(o.source, ''), CASE WHEN o.source IS NULL THEN d.us ELSE o.source_seq END, \
-            o.source_index, d.us \
-        FROM (SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6)) AS us) AS d, tenure_outbox AS o \
+    /// Puts what was filled in on the list of what has just come, as whoever enqueues does.
+    pub(crate) const FILL_LIST: &str = "INSERT INTO tenure_outbox_arrivals (id) \
+        SELECT o.id FROM tenure_outbox AS o \
         LEFT JOIN tenure_outbox_pending AS p ON p.id = o.id \
         LEFT JOIN tenure_outbox_attempts AS a ON a.message = o.id \
         WHERE p.id IS NULL AND a.message IS NULL ORDER BY o.id";
+    /// Puts it into the lane of its source, as a relay does that has seen the source fail.
+    pub(crate) const FILL_LANE: &str = "INSERT INTO tenure_outbox_pending (id, lane, place_a, place_b, due_us) \
+        SELECT o.id, o.source, o.source_seq, o.source_index, \
+            TIMESTAMPDIFF(MICROSECOND, '1970-01-01', o.created_at) \
+        FROM tenure_outbox AS o WHERE o.source = 'parked' ORDER BY o.id";
     pub(crate) const FILL_FINISHED: [&str; 2] = [
         "INSERT INTO tenure_outbox (source, topic, type, created_at, fresh, payload) \
             SELECT concat('source-', i % 64), 'orders', 'OrderPlaced', utc_timestamp(6) - INTERVAL 1 DAY, NULL, ? \
@@ -167,9 +170,9 @@ pub(in crate::bench) mod mysql {
             LEFT JOIN tenure_outbox_pending AS p ON p.id = o.id WHERE p.id IS NULL ORDER BY o.id",
     ];
     pub(crate) const CLEAR: &str = "TRUNCATE tenure_outbox; TRUNCATE tenure_outbox_pending; \
-        TRUNCATE tenure_outbox_attempts; TRUNCATE tenure_outbox_dead";
-    pub(crate) const SETTLE: &str =
-        "ANALYZE TABLE tenure_outbox, tenure_outbox_pending, tenure_outbox_attempts, plain_queue";
+        TRUNCATE tenure_outbox_arrivals; TRUNCATE tenure_outbox_attempts; TRUNCATE tenure_outbox_dead";
+    pub(crate) const SETTLE: &str = "ANALYZE TABLE tenure_outbox, tenure_outbox_pending, tenure_outbox_arrivals, \
+        tenure_outbox_attempts, plain_queue";
     pub(crate) const SETTLE_EVENTS: &str = "ANALYZE TABLE tenure_events, tenure_streams";
     /// How much is still to be cleared away.
     pub(crate) const UNDO_LENGTH: &str = "SELECT CAST(count AS char) FROM information_schema.innodb_metrics \

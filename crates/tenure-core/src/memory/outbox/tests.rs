@@ -7,8 +7,8 @@ use uuid::Uuid;
 use super::*;
 use crate::id::NodeName;
 use crate::outbox::{
-    ArrivalsLook, DeadWalk, Discover, Filter, Kind, Limits, Look, Missed, NewMessage, Next, Outcome, Sequence,
-    Stored, UnorderedLook,
+    ArrivalsLook, DeadWalk, Discover, Filter, Kind, Limits, Look, Missed, NewMessage, Next, Outcome,
+    Sequence, Stored, UnorderedLook,
 };
 
 fn at(micros: i64) -> StoreTime {
