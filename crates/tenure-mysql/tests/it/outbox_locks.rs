@@ -94,6 +94,7 @@ fn locking(texts: &Statements, many: u32) -> Vec<String> {
         filled(&texts.arrivals_hold, &[&listed]),
         filled(&texts.arrivals_orphans, &[&listed]),
         filled(&texts.arrivals_remove, &[&listed]),
+        filled(&texts.arrivals_remove_run, &[first, &(many + LISTED - 1).to_string(), last]),
         filled(&texts.attempts_add_run, &[first, last, "'success'", "1", "'n'", "1"]),
         filled(&texts.fresh_clear, &[&numbers]),
         filled(&texts.inbox_delete, &["'c'", &ids, "1000"]),

@@ -220,8 +220,7 @@ impl Shared {
 
 /// Outcomes in the order of their numbers: those that are runs of numbers without a gap, and were quick.
 ///
-/// What is noted by the two ends of such a run can be nothing else, whatever else comes on the list meanwhile. (Not removed: where it
-/// is most of a small list, servers would read that through, and wait for everyone who has a row of it under way.)
+/// What is noted and removed by the two ends of such a run can be nothing else, whatever else comes on the list meanwhile.
 pub(super) fn runs(outcomes: &[&Outcome]) -> Vec<Run> {
     let follows = |one: &&Outcome, next: &&Outcome| {
         let quick = |outcome: &Outcome| outcome.took.as_micros() < ALIKE_US;

@@ -86,7 +86,8 @@ impl Shared {
     }
 
     /// The statements that take messages out of the queue that are all done, by the same attempt, as nearly all are: it is seen
-    /// by the number of rows whether all of them were there. Before them those that note the attempts of runs.
+    /// by the number of rows whether all of them were there. Before them those that note the attempts of runs. The list before lanes,
+    /// as everyone does.
     fn finishing(
         &self,
         outcomes: &[&Outcome],
@@ -103,15 +104,24 @@ impl Shared {
             Call::new(&texts.attempts_add_run, params)
         };
         let mut calls: Vec<_> = noted.iter().map(note).collect();
+        let remove = |run: &Run| {
+            let params = vec![run.first.into(), (run.last - 1).into(), run.last.into()];
+            Call::new(&texts.arrivals_remove_run, params)
+        };
+        calls.extend(noted.iter().map(remove));
         // On the list stands only what was never tried.
-        let (listed, laned) = (attempt == 1, attempt > 1 || self.checks_lanes());
-        for chunk in outcomes.chunks(STATEMENT_ROWS) {
-            let ids = || Value::list(chunk.iter().map(|outcome| outcome.id.0));
-            if listed {
-                calls.push(Call::new(&texts.arrivals_remove, vec![ids()]));
+        if attempt == 1 {
+            let alone = outcomes.iter().map(|outcome| outcome.id);
+            let alone: Vec<_> = alone.filter(|id| !noted.iter().any(|run| run.holds(*id))).collect();
+            for some in alone.chunks(STATEMENT_ROWS) {
+                let ids = Value::list(some.iter().map(|id| id.0));
+                calls.push(Call::new(&texts.arrivals_remove, vec![ids]));
             }
-            if laned {
-                calls.push(Call::new(&texts.outbox_finish, vec![ids(), (i64::from(attempt) - 1).into()]));
+        }
+        if attempt > 1 || self.checks_lanes() {
+            for some in outcomes.chunks(STATEMENT_ROWS) {
+                let ids = Value::list(some.iter().map(|outcome| outcome.id.0));
+                calls.push(Call::new(&texts.outbox_finish, vec![ids, (i64::from(attempt) - 1).into()]));
             }
         }
         calls
