@@ -19,7 +19,7 @@ use tokio::time::timeout;
 
 use crate::error::{fault, too_large};
 use crate::literal::{bound, written};
-use crate::rows;
+use crate::rows::Shape;
 use crate::statements::{PACKET_MAX, for_sqlx};
 
 /// A value above this is bound and not written into the text, which would double it.
@@ -313,18 +313,17 @@ pub(crate) async fn gather(
 ) -> Result<Vec<Answer>, Fault> {
     let mut answers = Vec::new();
     let mut rows: Vec<Row> = Vec::new();
-    let mut names: Option<Arc<[String]>> = None;
+    let mut shape: Option<Shape> = None;
     while let Some(item) = results.try_next().await.map_err(|error| fault(&error))? {
         match item {
             Either::Right(row) => {
-                let names = names.get_or_insert_with(|| rows::names(&row));
-                rows.push(rows::row(&row, names));
+                rows.push(shape.get_or_insert_with(|| Shape::of(&row)).row(&row));
             }
             Either::Left(done) => {
                 let given = i64::try_from(done.last_insert_id()).ok().filter(|given| *given > 0);
                 let rows = std::mem::take(&mut rows);
                 answers.push(Answer { rows, changed: done.rows_affected(), given });
-                names = None;
+                shape = None;
             }
         }
     }

@@ -5,56 +5,15 @@ INSERT INTO [tenure_outbox_arrivals] (id)
 SELECT o.id
 FROM OPENJSON(@P1) WITH (id nvarchar(64) '$') AS asked
 INNER LOOP JOIN [tenure_outbox] AS o ON o.message_id = asked.id COLLATE Latin1_General_100_CI_AS
-WHERE NOT EXISTS (SELECT 1 FROM [tenure_outbox_arrivals] AS t WITH (READCOMMITTEDLOCK) WHERE t.id = o.id)
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_outbox_arrivals] AS t WITH (UPDLOCK, ROWLOCK) WHERE t.id = o.id)
 
 -- arrivals_add_one
 INSERT INTO [tenure_outbox_arrivals] (id)
 SELECT SCOPE_IDENTITY()
-WHERE NOT EXISTS (SELECT 1 FROM [tenure_outbox_arrivals] AS t WITH (READCOMMITTEDLOCK) WHERE t.id = SCOPE_IDENTITY())
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_outbox_arrivals] AS t WITH (UPDLOCK, ROWLOCK) WHERE t.id = SCOPE_IDENTITY())
 
--- arrivals_again
-SELECT a.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, CASE WHEN o.id IS NULL THEN 4 WHEN CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END <> 0x AND EXISTS ( SELECT 1 FROM [tenure_outbox_pending] AS q WITH (INDEX (queue)) WHERE q.lane = CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END ) THEN 5 ELSE 1 END AS queued, 0 AS due_us, 0 AS attempts, 0 AS forgiven, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes
-FROM (SELECT DISTINCT id FROM OPENJSON(@P1) WITH (id bigint '$')) AS asked
-INNER LOOP JOIN [tenure_outbox_arrivals] AS a ON a.id = asked.id
-LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = a.id
-UNION ALL
-SELECT fresh.* FROM (
-    SELECT TOP (@P2) o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, 3 AS queued, 0 AS due_us, 0 AS attempts, 0 AS forgiven, N'' COLLATE Latin1_General_100_CI_AS AS message_id, CASE WHEN DATALENGTH(o.source) <= 1000 THEN o.source END AS source, o.source_seq, o.source_index, N'' COLLATE Latin1_General_100_BIN2 AS topic, N'' COLLATE Latin1_General_100_BIN2 AS type, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS content_type, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS headers, 0 AS created_us, 0 AS shape, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS payload, CAST(NULL AS varbinary(max)) AS payload_bytes
-    FROM [tenure_outbox] AS o WITH (INDEX (fresh))
-    WHERE o.fresh IS NOT NULL
-    ORDER BY o.fresh DESC, o.id
-) AS fresh
-
--- arrivals_behind
-SELECT TOP (@P2) id FROM [tenure_outbox_arrivals] WHERE id <= @P1 ORDER BY id
-
--- arrivals_check
-SELECT ahead.* FROM (
-    SELECT TOP (@P2) a.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, CASE WHEN o.id IS NULL THEN 4 WHEN CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END <> 0x AND EXISTS ( SELECT 1 FROM [tenure_outbox_pending] AS q WITH (INDEX (queue)) WHERE q.lane = CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END ) THEN 5 ELSE 1 END AS queued, 0 AS due_us, 0 AS attempts, 0 AS forgiven, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes
-    FROM [tenure_outbox_arrivals] AS a
-    LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = a.id
-    WHERE a.id > @P1
-    ORDER BY a.id
-) AS ahead
-UNION ALL
-SELECT fresh.* FROM (
-    SELECT TOP (@P3) o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, 3 AS queued, 0 AS due_us, 0 AS attempts, 0 AS forgiven, N'' COLLATE Latin1_General_100_CI_AS AS message_id, CASE WHEN DATALENGTH(o.source) <= 1000 THEN o.source END AS source, o.source_seq, o.source_index, N'' COLLATE Latin1_General_100_BIN2 AS topic, N'' COLLATE Latin1_General_100_BIN2 AS type, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS content_type, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS headers, 0 AS created_us, 0 AS shape, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS payload, CAST(NULL AS varbinary(max)) AS payload_bytes
-    FROM [tenure_outbox] AS o WITH (INDEX (fresh))
-    WHERE o.fresh IS NOT NULL
-    ORDER BY o.fresh DESC, o.id
-) AS fresh
-UNION ALL
-SELECT lanes.* FROM (
-    SELECT TOP (1) p.id, CONVERT(varbinary(500), 0x01) AS lane, 6 AS queued, 0 AS due_us, 0 AS attempts, 0 AS forgiven,
-           N'' COLLATE Latin1_General_100_CI_AS AS message_id, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS source,
-           CAST(0 AS bigint) AS source_seq, 0 AS source_index,
-           N'' COLLATE Latin1_General_100_BIN2 AS topic, N'' COLLATE Latin1_General_100_BIN2 AS type,
-           CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS content_type,
-           CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS headers,
-           0 AS created_us, 0 AS shape, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS payload,
-           CAST(NULL AS varbinary(max)) AS payload_bytes
-    FROM [tenure_outbox_pending] AS p
-) AS lanes
+-- arrivals_first
+SELECT TOP (@P1) id FROM [tenure_outbox_arrivals] ORDER BY id
 
 -- arrivals_hold
 SELECT a.id
@@ -64,15 +23,32 @@ ORDER BY a.id
 
 -- arrivals_look
 SELECT ahead.* FROM (
-    SELECT TOP (@P2) a.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, CASE WHEN o.id IS NULL THEN 4 ELSE 1 END AS queued, 0 AS due_us, 0 AS attempts, 0 AS forgiven, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes
+    SELECT TOP (@P2) a.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, CASE WHEN o.id IS NULL THEN 4 WHEN @P7 = 1 AND CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END <> 0x AND EXISTS ( SELECT 1 FROM [tenure_outbox_pending] AS q WITH (INDEX (queue)) WHERE q.lane = CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END ) THEN 5 ELSE 1 END AS queued, 0 AS due_us, 0 AS attempts, 0 AS forgiven, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes
     FROM [tenure_outbox_arrivals] AS a
     LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = a.id
     WHERE a.id > @P1
     ORDER BY a.id
 ) AS ahead
 UNION ALL
+SELECT early.* FROM (
+    SELECT TOP (@P5) a.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, CASE WHEN o.id IS NULL THEN 4 WHEN @P7 = 1 AND CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END <> 0x AND EXISTS ( SELECT 1 FROM [tenure_outbox_pending] AS q WITH (INDEX (queue)) WHERE q.lane = CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END ) THEN 5 ELSE 1 END AS queued, 0 AS due_us, 0 AS attempts, 0 AS forgiven, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes
+    FROM [tenure_outbox_arrivals] AS a
+    LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = a.id
+    WHERE a.id < @P3
+    ORDER BY a.id
+) AS early
+UNION ALL
+SELECT missed.* FROM (
+    SELECT TOP (@P5) a.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, CASE WHEN o.id IS NULL THEN 4 WHEN @P7 = 1 AND CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END <> 0x AND EXISTS ( SELECT 1 FROM [tenure_outbox_pending] AS q WITH (INDEX (queue)) WHERE q.lane = CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END ) THEN 5 ELSE 1 END AS queued, 0 AS due_us, 0 AS attempts, 0 AS forgiven, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes
+    FROM (SELECT DISTINCT id FROM OPENJSON(@P4) WITH (id bigint '$')) AS asked
+    INNER LOOP JOIN [tenure_outbox_arrivals] AS a ON a.id = asked.id
+    LEFT LOOP JOIN [tenure_outbox] AS o ON o.id = a.id
+    WHERE a.id >= @P3
+    ORDER BY a.id
+) AS missed
+UNION ALL
 SELECT fresh.* FROM (
-    SELECT TOP (@P3) o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, 3 AS queued, 0 AS due_us, 0 AS attempts, 0 AS forgiven, N'' COLLATE Latin1_General_100_CI_AS AS message_id, CASE WHEN DATALENGTH(o.source) <= 1000 THEN o.source END AS source, o.source_seq, o.source_index, N'' COLLATE Latin1_General_100_BIN2 AS topic, N'' COLLATE Latin1_General_100_BIN2 AS type, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS content_type, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS headers, 0 AS created_us, 0 AS shape, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS payload, CAST(NULL AS varbinary(max)) AS payload_bytes
+    SELECT TOP (@P6) o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, 3 AS queued, 0 AS due_us, 0 AS attempts, 0 AS forgiven, N'' COLLATE Latin1_General_100_CI_AS AS message_id, CASE WHEN DATALENGTH(o.source) <= 1000 THEN o.source END AS source, o.source_seq, o.source_index, N'' COLLATE Latin1_General_100_BIN2 AS topic, N'' COLLATE Latin1_General_100_BIN2 AS type, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS content_type, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS headers, 0 AS created_us, 0 AS shape, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS payload, CAST(NULL AS varbinary(max)) AS payload_bytes
     FROM [tenure_outbox] AS o WITH (INDEX (fresh))
     WHERE o.fresh IS NOT NULL
     ORDER BY o.fresh DESC, o.id
@@ -89,9 +65,6 @@ SELECT lanes.* FROM (
            CAST(NULL AS varbinary(max)) AS payload_bytes
     FROM [tenure_outbox_pending] AS p
 ) AS lanes
-
--- arrivals_next
-SELECT TOP (@P2) id FROM [tenure_outbox_arrivals] WHERE id > @P1 ORDER BY id
 
 -- arrivals_orphans
 SELECT a.id
@@ -104,11 +77,14 @@ WHERE o.id IS NULL
 INSERT INTO [tenure_outbox_arrivals] (id)
 SELECT r.id
 FROM OPENJSON(@P1) WITH (id bigint '$.v[0]') AS r
-WHERE NOT EXISTS (SELECT 1 FROM [tenure_outbox_arrivals] AS t WITH (READCOMMITTEDLOCK) WHERE t.id = r.id)
+WHERE NOT EXISTS (SELECT 1 FROM [tenure_outbox_arrivals] AS t WITH (UPDLOCK, ROWLOCK) WHERE t.id = r.id)
 
 -- arrivals_remove
 DELETE a FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
 INNER LOOP JOIN [tenure_outbox_arrivals] AS a WITH (ROWLOCK) ON a.id = asked.id
+
+-- arrivals_remove_run
+DELETE a FROM [tenure_outbox_arrivals] AS a WITH (ROWLOCK) WHERE a.id BETWEEN @P1 AND @P3 AND @P2 < @P3
 
 -- attempts_add
 INSERT INTO [tenure_outbox_attempts] (message, number, outcome, took_us, node, term, error)
@@ -1537,8 +1513,8 @@ SELECT o.id,
        END AS ordered
 FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
 INNER LOOP JOIN [tenure_outbox] AS o WITH (UPDLOCK, HOLDLOCK, ROWLOCK) ON o.id = asked.id
-LEFT LOOP JOIN [tenure_outbox_pending] AS p WITH (UPDLOCK, ROWLOCK) ON p.id = o.id
 LEFT LOOP JOIN [tenure_outbox_arrivals] AS n WITH (UPDLOCK, ROWLOCK) ON n.id = o.id
+LEFT LOOP JOIN [tenure_outbox_pending] AS p WITH (UPDLOCK, ROWLOCK) ON p.id = o.id
 ORDER BY o.id
 
 -- outbox_names
