@@ -138,7 +138,7 @@ impl<'a> Relay<'a> {
     /// Records all that was delivered.
     pub(crate) async fn records(&mut self) -> bool {
         let mut recorded = false;
-        while let Some(outcomes) = self.drain.next_record() {
+        while let Some(outcomes) = self.drain.next_record(self.now) {
             recorded = true;
             self.records += 1;
             let answer = self.desk.records_under(self.office.as_ref(), &outcomes).await;

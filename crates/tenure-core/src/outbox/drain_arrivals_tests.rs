@@ -62,7 +62,7 @@ impl List {
 
     /// Settles what was recorded.
     fn settle(&mut self, drain: &mut Drain, millis: u64) {
-        while let Some(outcomes) = drain.next_record() {
+        while let Some(outcomes) = drain.next_record(at(millis)) {
             for outcome in &outcomes {
                 self.0.remove(&outcome.id.0);
             }
@@ -183,7 +183,8 @@ fn with_more_late_rows_than_fit_into_a_look_nothing_ahead_is_taken() {
     assert!(drain.next_flight(1).is_none());
     land(&mut drain, flight, &Verdict::Accepted);
     list.settle(&mut drain, 2);
-    list.looked(&mut drain, 3);
+    list.settle(&mut drain, 7);
+    list.looked(&mut drain, 8);
     assert_eq!(all_that_flies(&mut drain).last(), Some(&21));
 }
 
@@ -384,17 +385,87 @@ fn it_is_not_done_before_all_was_read_from_the_first_on() {
     assert!(drain.is_idle());
 }
 
+/// A drain whose flights are all under way: of each number a source of its own, named by it.
+fn under_way(batch: usize, numbers: std::ops::RangeInclusive<i64>) -> (Drain, Vec<Flight>) {
+    let names = ["n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9"];
+    let rows: Vec<_> = numbers.map(|id| (id, names[usize::try_from(id).unwrap()])).collect();
+    let mut drain = drain(RelaySettings { batch, ..RelaySettings::default() });
+    List::of(&rows).looked(&mut drain, 0);
+    let mut flights: Vec<_> = std::iter::from_fn(|| drain.next_flight(1)).collect();
+    flights.sort_unstable_by_key(ids);
+    (drain, flights)
+}
+
+/// Lands those whose numbers are named; the others stay under way.
+fn land_some(drain: &mut Drain, flights: &mut Vec<Flight>, numbers: &[i64]) {
+    for flight in flights.extract_if(.., |flight| numbers.contains(&flight.rows[0].id.0)) {
+        land(drain, flight, &Verdict::Accepted);
+    }
+}
+
+fn recorded(drain: &mut Drain, millis: u64) -> Option<Vec<i64>> {
+    let outcomes = drain.next_record(at(millis))?;
+    let mut numbers: Vec<_> = outcomes.iter().map(|outcome| outcome.id.0).collect();
+    numbers.sort_unstable();
+    Some(numbers)
+}
+
 #[test]
 fn those_that_stand_side_by_side_are_recorded_together() {
-    let list = List::of(&[(1, "a"), (2, "b"), (3, "a"), (4, "b"), (5, "a"), (6, "b")]);
-    let mut drain = drain(RelaySettings { batch: 4, ..RelaySettings::default() });
-    list.looked(&mut drain, 0);
-    while let Some(flight) = drain.next_flight(1) {
-        land(&mut drain, flight, &Verdict::Accepted);
-    }
-    let mut recorded: Vec<_> = drain.next_record().unwrap().iter().map(|outcome| outcome.id.0).collect();
-    recorded.sort_unstable();
-    assert_eq!(recorded, [1, 2, 3, 4]);
+    let (mut drain, mut flights) = under_way(4, 1..=6);
+    land_some(&mut drain, &mut flights, &[1, 2, 3, 4, 5, 6]);
+    assert_eq!(recorded(&mut drain, 0), Some(vec![1, 2, 3, 4]));
+}
+
+#[test]
+fn outcomes_wait_for_those_beside_them_that_are_under_way() {
+    let (mut drain, mut flights) = under_way(64, 1..=4);
+    land_some(&mut drain, &mut flights, &[1, 3]);
+    assert_eq!(recorded(&mut drain, 0), None);
+    assert_eq!(drain.record_due(), Some(at(5)));
+    land_some(&mut drain, &mut flights, &[2, 4]);
+    assert_eq!(recorded(&mut drain, 1), Some(vec![1, 2, 3, 4]), "nothing is under way any more");
+    assert_eq!(drain.record_due(), None);
+}
+
+#[test]
+fn a_delivery_that_hangs_does_not_keep_others_from_being_recorded() {
+    let (mut drain, mut flights) = under_way(64, 1..=4);
+    land_some(&mut drain, &mut flights, &[1, 3]);
+    assert_eq!((recorded(&mut drain, 7), drain.record_due()), (None, Some(at(12))));
+    land_some(&mut drain, &mut flights, &[4]);
+    assert_eq!(recorded(&mut drain, 11), None, "it is counted from the first");
+    assert_eq!(recorded(&mut drain, 12), Some(vec![1, 3, 4]));
+}
+
+#[test]
+fn runs_are_recorded_before_what_stands_between_gaps() {
+    let (mut drain, mut flights) = under_way(16, 1..=9);
+    land_some(&mut drain, &mut flights, &[1, 3, 5, 6, 7, 8, 9]);
+    assert_eq!(recorded(&mut drain, 0), Some(vec![5, 6, 7, 8, 9]));
+    assert_eq!(recorded(&mut drain, 0), None);
+    assert_eq!(recorded(&mut drain, 5), None, "a second batch would not be worth its round trip");
+    drain.record_failed(Vec::new());
+    assert_eq!(recorded(&mut drain, 5), Some(vec![1, 3]));
+}
+
+#[test]
+fn what_failed_is_recorded_at_once() {
+    let (mut drain, mut flights) = under_way(64, 1..=4);
+    land(&mut drain, flights.remove(2), &Verdict::transient("no"));
+    assert_eq!(recorded(&mut drain, 0), Some(vec![3]));
+}
+
+#[test]
+fn without_a_list_outcomes_wait_for_nobody() {
+    let mut drain = Drain::new(RelaySettings::default());
+    drain.look(true, at(0)).unwrap();
+    let rows = vec![row(1, Some("a")), row(2, Some("b"))];
+    drain.looked(Page { rows, ..Page::empty(StoreTime::from_micros(1_000_000)) }, at(0));
+    let flight = drain.next_flight(1).unwrap();
+    assert!(drain.next_flight(1).is_some());
+    land(&mut drain, flight, &Verdict::Accepted);
+    assert_eq!(recorded(&mut drain, 0).map(|numbers| numbers.len()), Some(1));
 }
 
 #[cfg(feature = "mutations")]

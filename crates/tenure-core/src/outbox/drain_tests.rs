@@ -54,7 +54,7 @@ fn land(drain: &mut Drain, flight: Flight, verdicts: &[Verdict]) {
 }
 
 fn record_all(drain: &mut Drain, now: Monotonic) -> Vec<Outcome> {
-    let outcomes = drain.next_record().unwrap();
+    let outcomes = drain.next_record(now).unwrap();
     let applied = outcomes.iter().map(|outcome| outcome.id).collect();
     assert!(drain.recorded(outcomes.clone(), Recorded::Applied(applied), now));
     outcomes
@@ -241,7 +241,7 @@ fn b15_the_budget_is_counted_from_the_last_forgiven_attempt() {
         let mut drain = started(RelaySettings::default(), vec![row]);
         let flight = drain.next_flight(1).unwrap();
         land(&mut drain, flight, &[Verdict::transient("no")]);
-        drain.next_record().unwrap().remove(0)
+        drain.next_record(at(0)).unwrap().remove(0)
     };
     assert!(matches!(next(23, 0).next, Next::Again { .. }));
     let last = next(24, 0);
@@ -255,10 +255,10 @@ fn a_record_without_an_answer_is_made_again() {
     let mut drain = started(RelaySettings::default(), vec![row(1, None)]);
     let flight = drain.next_flight(1).unwrap();
     land(&mut drain, flight, &[Verdict::Accepted]);
-    let outcomes = drain.next_record().unwrap();
+    let outcomes = drain.next_record(at(0)).unwrap();
     drain.record_failed(outcomes.clone());
     assert!(!drain.is_settled());
-    assert_eq!(drain.next_record().unwrap(), outcomes);
+    assert_eq!(drain.next_record(at(0)).unwrap(), outcomes);
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn s41_a_fenced_record_ends_the_relay() {
     let mut drain = started(RelaySettings::default(), vec![row(1, None)]);
     let flight = drain.next_flight(1).unwrap();
     land(&mut drain, flight, &[Verdict::Accepted]);
-    let outcomes = drain.next_record().unwrap();
+    let outcomes = drain.next_record(at(0)).unwrap();
     assert!(!drain.recorded(outcomes, Recorded::Fenced, at(1)));
 }
 
@@ -276,7 +276,7 @@ fn s42_what_another_relay_settled_is_read_anew() {
     let mut drain = started(settings, vec![row(1, Some("a")), row(2, Some("a")), row(3, Some("a"))]);
     let flight = drain.next_flight(1).unwrap();
     land(&mut drain, flight, &[Verdict::Accepted]);
-    let outcomes = drain.next_record().unwrap();
+    let outcomes = drain.next_record(at(0)).unwrap();
     let flying = drain.next_flight(1).unwrap();
     assert!(drain.recorded(outcomes, Recorded::Applied(Vec::new()), at(1)));
     land(&mut drain, flying, &[Verdict::Accepted]);
@@ -393,7 +393,7 @@ fn sources_whose_deliveries_hang_leave_room_for_the_others() {
             let verdicts = vec![Verdict::Accepted; flight.rows.len()];
             land(&mut drain, flight, &verdicts);
         }
-        while let Some(outcomes) = drain.next_record() {
+        while let Some(outcomes) = drain.next_record(at(0)) {
             let applied = outcomes.iter().map(|outcome| outcome.id).collect();
             assert!(drain.recorded(outcomes, Recorded::Applied(applied), now));
         }
@@ -523,7 +523,7 @@ fn withheld_rows_burn_no_attempt() {
     let mut drain = started(RelaySettings::default(), vec![row(1, Some("a")), row(2, Some("a"))]);
     let flight = drain.next_flight(1).unwrap();
     land(&mut drain, flight, &[Verdict::transient("no"), Verdict::Withheld]);
-    assert_eq!(drain.next_record().unwrap().len(), 1);
+    assert_eq!(drain.next_record(at(0)).unwrap().len(), 1);
 }
 
 /// Drains sources that never run dry, and counts how many of them had a turn.
@@ -562,7 +562,7 @@ fn sources_served(sources: i64) -> usize {
             let verdicts = vec![Verdict::Accepted; flight.rows.len()];
             land(&mut drain, flight, &verdicts);
         }
-        while let Some(outcomes) = drain.next_record() {
+        while let Some(outcomes) = drain.next_record(at(0)) {
             let applied = outcomes.iter().map(|outcome| outcome.id).collect();
             assert!(drain.recorded(outcomes, Recorded::Applied(applied), now));
         }

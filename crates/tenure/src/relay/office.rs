@@ -212,8 +212,9 @@ impl Office {
     fn sleep(&self, now: Monotonic) -> Duration {
         let mut next = now.after(Duration::from_secs(1));
         // A look that is due and was not begun waits for room, or for the one under way: an event ends that.
-        for at in [Some(self.pace.next()), self.drain.next_due(), Some(self.record_at)].into_iter().flatten()
-        {
+        let due =
+            [Some(self.pace.next()), self.drain.next_due(), self.drain.record_due(), Some(self.record_at)];
+        for at in due.into_iter().flatten() {
             if at > now {
                 next = next.min(at);
             }
@@ -231,7 +232,7 @@ impl Office {
             tokio::spawn(async move { events.send(Event::Landed(airport.fly(flight).await)) });
         }
         while now >= self.record_at
-            && let Some(outcomes) = self.drain.next_record()
+            && let Some(outcomes) = self.drain.next_record(now)
         {
             let (shared, office, events) = (self.shared.clone(), self.fence(), self.events.clone());
             let span = tracing::trace_span!("tenure.outbox.record", count = outcomes.len());

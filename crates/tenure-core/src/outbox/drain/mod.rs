@@ -103,6 +103,8 @@ pub struct Drain {
     flights: usize,
     /// Outcomes that wait to be recorded.
     outcomes: VecDeque<Outcome>,
+    /// Since when some of them wait for those beside them.
+    gathering: Option<Monotonic>,
     /// Which lane an unrecorded outcome belongs to.
     owners: HashMap<RowId, Option<Arc<str>>, Numbers>,
     records: usize,
@@ -142,6 +144,7 @@ impl Drain {
             held: HashSet::default(),
             flights: 0,
             outcomes: VecDeque::new(),
+            gathering: None,
             owners: HashMap::default(),
             records: 0,
             look: None,

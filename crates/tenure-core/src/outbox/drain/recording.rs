@@ -1,6 +1,7 @@
 //! What is written down, and what an answer means.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use super::super::{Next, Outcome, Recorded, RowId};
 use super::Drain;
@@ -10,25 +11,70 @@ use crate::time::Monotonic;
 
 /// How many batches of outcomes are recorded at once.
 const RECORDS_MAX: usize = 2;
+/// A batch is of so many runs of numbers at most, where it is of runs alone.
+const RUNS_MAX: usize = 8;
+/// How long outcomes wait at most for those beside them that are under way.
+const GATHER: Duration = Duration::from_millis(5);
 
 impl Drain {
     /// The next outcomes to record, if there are any and it is their turn.
-    pub fn next_record(&mut self) -> Option<Vec<Outcome>> {
-        let enough = match self.records {
-            0 => 1,
-            // A second one only when it is worth a round trip.
-            _ => (self.settings.batch / 4).max(1),
-        };
-        if self.records >= RECORDS_MAX || self.outcomes.len() < enough {
+    ///
+    /// Where the store lists what has just come, numbers that stand side by side are noted and removed for the price of a few: so
+    /// outcomes wait a moment for those that are under way, and runs go before what stands between gaps.
+    pub fn next_record(&mut self, now: Monotonic) -> Option<Vec<Outcome>> {
+        if self.records >= RECORDS_MAX || self.outcomes.is_empty() {
+            return None;
+        }
+        let part = self.settings.batch / 4;
+        let mut count = self.outcomes.len().min(self.settings.batch);
+        if self.arriving.listed {
+            let gathers = self.gathers_until(now) > now;
+            let in_runs = self.runs_first();
+            if in_runs >= part.max(1) {
+                count = count.min(in_runs);
+            } else if gathers {
+                return None;
+            }
+        }
+        // A second one only when it is worth a round trip.
+        if self.records > 0 && count < part {
             return None;
         }
         self.records += 1;
-        let count = self.outcomes.len().min(self.settings.batch);
-        if self.arriving.listed && count < self.outcomes.len() {
-            // Those that stand side by side are removed for the price of a few.
-            self.outcomes.make_contiguous().select_nth_unstable_by_key(count, |outcome| outcome.id);
-        }
+        self.gathering = None;
         Some(self.outcomes.drain(..count).collect())
+    }
+
+    /// When to ask for outcomes to record although nothing else has happened.
+    pub fn record_due(&self) -> Option<Monotonic> {
+        self.gathering.filter(|_| self.records < RECORDS_MAX).map(|since| since.after(GATHER))
+    }
+
+    /// Until when outcomes wait for those that are under way. Not after a failure: its source stands still until that is written down.
+    fn gathers_until(&mut self, now: Monotonic) -> Monotonic {
+        let since = *self.gathering.get_or_insert(now);
+        let failed = self.outcomes.iter().any(|outcome| outcome.next != Next::Done);
+        if self.flights == 0 || failed { since } else { since.after(GATHER) }
+    }
+
+    /// Puts outcomes into the order of their numbers, long runs before the rest. Answers how many are in such runs.
+    fn runs_first(&mut self) -> usize {
+        let outcomes = self.outcomes.make_contiguous();
+        outcomes.sort_unstable_by_key(|outcome| outcome.id);
+        let worth = (self.settings.batch / RUNS_MAX).max(1);
+        let runs: Vec<_> = outcomes.chunk_by(|one, next| one.id.0 + 1 == next.id.0).map(<[_]>::len).collect();
+        let in_runs = runs.iter().filter(|count| **count >= worth).sum();
+        if in_runs == 0 || in_runs == self.outcomes.len() {
+            return in_runs;
+        }
+        let mut all = std::mem::take(&mut self.outcomes).into_iter();
+        let mut rest = Vec::new();
+        for count in runs {
+            let run = all.by_ref().take(count);
+            if count >= worth { self.outcomes.extend(run) } else { rest.extend(run) }
+        }
+        self.outcomes.extend(rest);
+        in_runs
     }
 
     /// The store has answered. False when the relay is no longer in office, and has to stop at once.

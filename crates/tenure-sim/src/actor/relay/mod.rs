@@ -134,7 +134,8 @@ impl Relay {
 
     fn next_wake(&self, now: Monotonic) -> Monotonic {
         let stop = self.stop_by.unwrap_or(FAR);
-        let record = if self.record_at > now { self.record_at } else { FAR };
+        let record = [Some(self.record_at), self.drain.record_due()];
+        let record = record.into_iter().flatten().filter(|at| *at > now).min().unwrap_or(FAR);
         if self.stop_by.is_some() {
             return stop.min(record);
         }
@@ -163,7 +164,7 @@ impl Relay {
 
     fn record(&mut self, turn: &mut Turn<'_>) {
         while turn.now >= self.record_at
-            && let Some(outcomes) = self.drain.next_record()
+            && let Some(outcomes) = self.drain.next_record(turn.now)
         {
             let (number, outcomes): (u64, Arc<[Outcome]>) = (self.number(), outcomes.into());
             self.records.insert(number, outcomes.clone());
