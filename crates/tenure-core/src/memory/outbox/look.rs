@@ -44,7 +44,7 @@ impl OutboxTables {
         let ahead: Vec<_> = ahead.collect();
         let more = ahead.len() == look.limit as usize;
         let Missed { before, numbers, limit } = &look.missed;
-        let early = before.into_iter().flat_map(|before| listed.range(..before).map(|(id, _)| *id));
+        let early = before.iter().flat_map(|before| listed.range(..before).map(|(id, _)| *id));
         let there = numbers.iter().copied().filter(|id| listed.contains_key(id));
         let missed: BTreeSet<_> = early.chain(there).collect();
         let missed: Vec<_> = missed.into_iter().take(*limit as usize).collect();
