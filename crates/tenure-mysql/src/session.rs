@@ -276,12 +276,12 @@ pub(crate) fn trips<'c>(calls: &'c [Call<'c>]) -> Result<Vec<Trip<'c>>, Fault> {
     Ok(trips)
 }
 
-/// The answers, if there is one to each statement.
+/// The answers, if there is one to each statement. Otherwise nobody knows what took effect.
 pub(crate) fn all_of(calls: &[Call<'_>], answers: Vec<Answer>) -> Result<Vec<Answer>, Fault> {
     if answers.len() == calls.len() {
         return Ok(answers);
     }
-    Err(Fault::new(FaultKind::Other, "the server answered other statements than were asked"))
+    Err(Fault::new(FaultKind::Gone, "the server answered other statements than were asked"))
 }
 
 /// About how much is sent for a call whose values are bound.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tenure_core::outbox::{ArrivalsLook, Look, Missed, NewMessage, Page, RowId, Sequence, State, Stored};
 
 use super::backend::{OutboxBackend, PlainRow};
-use super::desk::{Desk, again, dead, deliverable, done, everywhere, id_of, message, of, placed};
+use super::desk::{Desk, again, at_lane, dead, deliverable, done, everywhere, id_of, message, of, placed};
 use crate::backend::Need;
 use crate::suite::skip;
 
@@ -282,4 +282,52 @@ pub async fn without_the_list_everything_is_in_lanes(backend: &dyn OutboxBackend
     assert_eq!(desk.due().await.len(), 4);
     let page = desk.looks(&from_the_first_on()).await;
     assert_eq!((page.arrivals.rows.len(), page.rows.len()), (0, 4), "there they stay");
+}
+
+/// A look that has to lay again and again what it comes across tells of none that it has left on the list.
+pub async fn a_look_tells_of_nothing_that_it_has_left(backend: &dyn OutboxBackend) {
+    let Some(desk) = desk(backend).await else { return };
+    let sent: Vec<_> = (0..12).map(|n| of("s", n)).collect();
+    for one in &sent {
+        desk.sends(std::slice::from_ref(one)).await;
+    }
+    let page = desk.looks(&from_the_first_on()).await;
+    let first = row(&page, &sent[0]);
+    desk.settles(again(first, Duration::from_millis(500))).await;
+    let look = ArrivalsLook { after: Some(first.id), limit: 1, ..ArrivalsLook::default() };
+    let told = desk.looks(&at_list(look)).await.arrivals;
+    assert_eq!(told.rows, [], "all of it stands behind a failure");
+    let ahead = ArrivalsLook { after: told.seen.last().copied(), limit: ALL, ..ArrivalsLook::default() };
+    let lane = Look { arrivals: Some(ahead), ..at_lane("s", None, ALL) };
+    let mut there = Vec::new();
+    while there.is_empty() {
+        // passes time: the first is tried again, and the others may go behind it
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        there = deliverable(&desk.looks(&lane).await).iter().map(|row| row.id).collect();
+    }
+    let left: Vec<_> = told.seen.iter().filter(|id| !there.contains(id)).collect();
+    assert!(left.is_empty(), "{left:?} would be passed by");
+}
+
+/// Who does not ask for the list finds what others insert in its lane, before what came behind it.
+pub async fn without_the_list_what_a_foreign_program_inserts_is_not_overtaken(backend: &dyn OutboxBackend) {
+    let Some(desk) = desk(backend).await else { return };
+    let plain = PlainRow {
+        source: Some("s".into()),
+        topic: "t".into(),
+        kind: "k".into(),
+        payload: Some("{}".into()),
+        ..PlainRow::default()
+    };
+    backend.insert_plain(plain).await.expect("a plain insert");
+    let second = of("s", 2);
+    desk.sends(std::slice::from_ref(&second)).await;
+    // A relay that has others in hand.
+    let busy = Look { lanes: at_lane("other", None, 1).lanes, ..everywhere() };
+    let mut told = Vec::new();
+    while told.is_empty() {
+        told = deliverable(&desk.looks(&busy).await).into_iter().cloned().collect();
+    }
+    assert_eq!(told.len(), 2, "the second without the first");
+    assert_eq!(named(&told[1..]), ids(&[&second]));
 }

@@ -91,6 +91,8 @@ macro_rules! __outbox_cases {
                 s41_a_run_of_numbers_in_lanes_is_noted_too,
                 what_a_relay_gives_back_is_laid_into_its_lane,
                 without_the_list_everything_is_in_lanes,
+                a_look_tells_of_nothing_that_it_has_left,
+                without_the_list_what_a_foreign_program_inserts_is_not_overtaken,
             }
             content {
                 a_large_payload_is_loaded_when_its_turn_has_come,

@@ -450,6 +450,34 @@ fn runs_are_recorded_before_what_stands_between_gaps() {
 }
 
 #[test]
+fn what_stands_between_gaps_waits_for_no_more_than_a_moment_however_many_runs_there_are() {
+    let (mut drain, mut flights) = under_way(16, 0..=9);
+    land_some(&mut drain, &mut flights, &[0, 2, 3, 4, 5]);
+    assert_eq!(recorded(&mut drain, 0), Some(vec![2, 3, 4, 5]));
+    drain.record_failed(Vec::new());
+    land_some(&mut drain, &mut flights, &[6, 7, 8]);
+    assert_eq!((recorded(&mut drain, 4), drain.record_due()), (None, Some(at(5))), "counted from the first");
+    land_some(&mut drain, &mut flights, &[9]);
+    assert_eq!(recorded(&mut drain, 5), Some(vec![0, 6, 7, 8, 9]));
+}
+
+#[test]
+fn a_failure_goes_before_all_others() {
+    let (mut drain, mut flights) = under_way(2, 1..=9);
+    land(&mut drain, flights.remove(7), &Verdict::transient("no"));
+    land_some(&mut drain, &mut flights, &[1, 3, 4, 5, 9]);
+    assert_eq!(recorded(&mut drain, 0), Some(vec![1, 8]));
+}
+
+#[test]
+fn at_the_end_nothing_waits_for_what_is_beside_it() {
+    let (mut drain, mut flights) = under_way(64, 1..=4);
+    land_some(&mut drain, &mut flights, &[1, 3]);
+    drain.stop();
+    assert_eq!(recorded(&mut drain, 0), Some(vec![1, 3]), "others may hang until the relay has to go");
+}
+
+#[test]
 fn what_failed_is_recorded_at_once() {
     let (mut drain, mut flights) = under_way(64, 1..=4);
     land(&mut drain, flights.remove(2), &Verdict::transient("no"));

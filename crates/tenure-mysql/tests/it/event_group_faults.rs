@@ -22,16 +22,17 @@ on_both! {
 async fn s31_when_the_connection_of_a_group_is_killed_all_hear_of_it(server: Server) {
     let Some(bed) = Bed::new(server).await else { return };
     let (sandbox, store) = (&bed.sandbox, bed.sql().await);
-    appended(append(&store, &one("held", Expected::NONE)).await);
+    appended(append(&store, &one("there", Expected::NONE)).await);
     let mut holder = sandbox.user().await;
-    let streams = sandbox.table("streams");
-    execute(&mut holder, &format!("BEGIN; SELECT * FROM {streams} WHERE stream = 'held' FOR UPDATE")).await;
     let appends = [
         full("a", Expected::NONE),
-        full("b", Expected::NONE),
-        one("held", exact(1)),
+        full("held", Expected::NONE),
+        one("there", exact(1)),
         full("z", Expected::NONE),
     ];
+    let (inbox, id) = (sandbox.table("inbox"), appends[1].mark.as_ref().unwrap().id);
+    execute(&mut holder, &format!("BEGIN; INSERT INTO {inbox} (consumer, message_id) VALUES ('c', '{id}')"))
+        .await;
     let jam = Jam::new(sandbox, &store).await;
     let waiting: Vec<_> = appends.iter().map(|append| start(&store, append.clone())).collect();
     settled().await;

@@ -5,13 +5,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sqlx::Row as _;
 use sqlx::mysql::MySqlConnection;
 use tenure_core::contract::{AppendError, EventStore as _};
 use tenure_core::event::{Append, AppendAnswer, Appended, Expected, Limits, Position, Version};
 use tenure_core::outbox::MessageError;
+use tenure_mysql::MySqlStore;
 use tenure_sql::SqlStore;
 use tokio::task::JoinHandle;
 
@@ -29,6 +30,9 @@ on_each! {
     what_cannot_be_in_a_group_goes_by_itself,
     s30_a_group_that_is_not_over_holds_readers,
     s34_readers_miss_nothing_of_groups,
+    who_does_not_poll_holds_up_nobody,
+    a_stream_that_somebody_holds_is_waited_for_by_its_own_append_alone,
+    who_has_waited_for_long_goes_by_himself,
 }
 
 type Answered = Result<AppendAnswer, AppendError>;
@@ -126,7 +130,7 @@ async fn appends_at_once_share_transactions_and_are_answered_each(sandbox: &Sand
     // Two that were begun, two that were jammed, and one for all the others.
     assert_eq!(transactions(sandbox).await - before, 5);
     assert_eq!(counts(sandbox).await, [13, 19, 10, 10]);
-    let queued = sandbox.count("outbox_pending").await;
+    let queued = sandbox.count("outbox_arrivals").await;
     assert_eq!(queued, 10, "each dispatch is in the queue");
     // And with nobody in the way: still fewer transactions than appends.
     let before = transactions(sandbox).await;
@@ -352,4 +356,66 @@ async fn s34_readers_miss_nothing_of_groups(sandbox: &Sandbox) {
         let missed: Vec<_> = there.difference(&read).collect();
         assert!(missed.is_empty(), "{missed:?} were never read");
     }
+}
+
+/// Futures that were polled once and then left alone, as by whoever waits for the first of several.
+async fn who_does_not_poll_holds_up_nobody(sandbox: &Sandbox) {
+    let store = sandbox.sql().await;
+    let appends: Vec<_> = (0..4).map(|at| full(&format!("s{at}"), Expected::NONE)).collect();
+    let limits = Limits::default();
+    let mut futures: Vec<_> = appends[..3].iter().map(|one| Box::pin(store.append(one, &limits))).collect();
+    for future in &mut futures {
+        assert!(poll_once(future.as_mut()).await.is_none(), "it has to ask the server");
+    }
+    let mut futures = futures.into_iter();
+    appended(futures.next().unwrap().await.unwrap());
+    let others: Vec<_> = futures.collect();
+    let last = tokio::time::timeout(Duration::from_secs(10), store.append(&appends[3], &limits)).await;
+    appended(last.expect("nobody is in its way").unwrap());
+    for one in others {
+        appended(one.await.unwrap());
+    }
+    assert_eq!(counts(sandbox).await, [4, 4, 4, 4]);
+}
+
+async fn poll_once<F: Future>(mut future: std::pin::Pin<&mut F>) -> Option<F::Output> {
+    std::future::poll_fn(|context| match future.as_mut().poll(context) {
+        std::task::Poll::Ready(done) => std::task::Poll::Ready(Some(done)),
+        std::task::Poll::Pending => std::task::Poll::Ready(None),
+    })
+    .await
+}
+
+/// A user's transaction that has appended to a stream, and stays open.
+async fn a_stream_that_somebody_holds_is_waited_for_by_its_own_append_alone(sandbox: &Sandbox) {
+    let store = sandbox.sql().await;
+    appended(append(&store, &one("held", Expected::NONE)).await);
+    let mut holder = sandbox.user().await;
+    let jam = Jam::new(sandbox, &store).await;
+    let streams = sandbox.table("streams");
+    execute(&mut holder, &format!("BEGIN; SELECT * FROM {streams} WHERE stream = 'held' FOR UPDATE")).await;
+    let held = start(&store, one("held", exact(1)));
+    let others = ["a", "z"].map(|name| start(&store, full(name, Expected::NONE)));
+    settled().await;
+    jam.let_go().await;
+    let began = Instant::now();
+    for one in others {
+        appended(one.await.unwrap().unwrap());
+    }
+    assert!(began.elapsed() < Duration::from_secs(1), "they have waited for {:?}", began.elapsed());
+    assert!(!held.is_finished());
+    execute(&mut holder, "COMMIT").await;
+    assert_eq!(appended(held.await.unwrap().unwrap()).version, Version(2));
+}
+
+/// Both transactions of the line wait for rows that a user holds, who waits in line himself.
+async fn who_has_waited_for_long_goes_by_himself(sandbox: &Sandbox) {
+    // Locks are waited for longer than anyone may stand in line.
+    let mut options = sandbox.options();
+    (options.lock_timeout, options.statement_timeout) = (Duration::from_secs(20), Duration::from_secs(30));
+    let store = MySqlStore::connect(options).await.unwrap().sql().clone();
+    let jam = Jam::new(sandbox, &store).await;
+    let own = append(&store, &one("other", Expected::NONE)).await;
+    assert_eq!(appended(own).version, Version(1));
+    jam.let_go().await;
 }

@@ -8,7 +8,7 @@ use tenure_core::contract::OutboxStore as _;
 use tenure_core::outbox::{Kind, NewMessage, Next, Recorded, Retention, RowId};
 use tenure_sql::{Statements, Texts, include_statements};
 
-use crate::outbox::{node, outcome};
+use crate::outbox::{look, node, outcome};
 use crate::sandbox::{Sandbox, on_both};
 
 const TEXTS: Texts = include_statements!("../../sql/");
@@ -33,6 +33,7 @@ fn rows(sandbox: &Sandbox, numbers: impl Iterator<Item = u32>) -> String {
              INSERT INTO {inbox} (consumer, message_id, accepted_at) VALUES ('c', '{id}', '2020-01-01'); \
              INSERT INTO {events} (stream, version, event_id, any_id, type, schema_version, payload) \
              VALUES ('s', {n}, '{id}', '{id}', 't', 1, 'x'); \
+             INSERT INTO {streams} (stream, version) VALUES ('st{n}', 1); \
              INSERT INTO {parked} (subscription, position, stream, version, type, attempts, reason) \
              VALUES ('{subscription}', {n}, 's', 1, 't', 1, ''); \
              INSERT INTO {nodes} VALUES ('n{n}', '', 1, '', 1, '', '', 1, 1, '', 0, '2020-01-01', 1); \
@@ -49,6 +50,7 @@ fn rows(sandbox: &Sandbox, numbers: impl Iterator<Item = u32>) -> String {
             dead = t("outbox_dead"),
             inbox = t("inbox"),
             events = t("events"),
+            streams = t("streams"),
             parked = t("parked"),
             nodes = t("nodes"),
             assignments = t("assignments"),
@@ -75,6 +77,7 @@ fn locking(texts: &Statements, many: u32) -> Vec<String> {
     let numbers = list(&|n| n.to_string());
     let ids = list(&|n| format!("'00000000-0000-4000-8000-{n:012}'"));
     let leases = list(&|n| format!("'l{n}'"));
+    let streams = list(&|n| format!("'st{n}'"));
     let listed = list(&|n| (n + LISTED).to_string());
     let (first, last) = (&*(1 + LISTED).to_string(), &*(many + LISTED).to_string());
     vec![
@@ -101,6 +104,7 @@ fn locking(texts: &Statements, many: u32) -> Vec<String> {
         filled(&texts.inbox_read, &["'c'", "'00000000-0000-4000-8000-000000000007'"]),
         filled(&texts.events_known, &[&ids]),
         filled(&texts.events_standing, &["'s'", "3", "12"]),
+        filled(&texts.streams_free, &[&streams]),
         filled(&texts.parked_clear, &["'sub'", &numbers]),
         filled(&texts.parked_forget, &["'sub'", "1"]),
         filled(&texts.leases_hold, &[&leases]),
@@ -177,5 +181,39 @@ fn relay_and_sweeper_go_on_beside_open_transactions() {
         assert_eq!((swept.dispatched, swept.inbox), (16, u64::from(FEW)));
         open.rollback().await.unwrap();
         assert_eq!((sandbox.count("outbox").await, sandbox.count("inbox").await), (4, 0));
+    });
+}
+
+/// A relay of a part has the list laid before it looks. What comes on the list after that, and what is put straight into a lane behind
+/// it, stand in their order all the same.
+#[test]
+fn what_comes_while_the_list_is_laid_is_not_overtaken() {
+    on_both(|sandbox| async move {
+        let (store, mut stranger) = (sandbox.sql().await, sandbox.user().await);
+        let send = async |message: NewMessage| store.enqueue(&[message], &Default::default()).await.unwrap();
+        let plain = |source: &str| NewMessage::json("t", "k", "{}").from_source(source);
+        send(plain("x")).await;
+        let session = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
+        sqlx::raw_sql(session).execute(&mut stranger).await.unwrap();
+        let mut open = stranger.begin().await.unwrap();
+        let hold = format!("SELECT id FROM {} FOR UPDATE", sandbox.table("outbox_arrivals"));
+        sqlx::raw_sql(AssertSqlSafe(hold)).fetch_all(&mut *open).await.unwrap();
+        let looking = tokio::spawn({
+            let store = store.clone();
+            async move { look(&store).await }
+        });
+        // passes time: until it waits for what is on the list
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        assert!(!looking.is_finished());
+        send(plain("s")).await;
+        send(NewMessage::json("t", "k", "{}").from_version("s", 5, 0)).await;
+        open.rollback().await.unwrap();
+        let page = looking.await.unwrap();
+        let due = page.rows.iter().filter(|row| row.due_at <= page.now);
+        let told: Vec<_> = due.map(|row| (row.lane(), row.sequence.version)).collect();
+        assert_eq!(told, [(Some("x"), 0)], "what came meanwhile is for the next look");
+        let page = look(&store).await;
+        let told: Vec<_> = page.rows.iter().map(|row| (row.lane(), row.sequence.version)).collect();
+        assert_eq!(told, [(Some("s"), 0), (Some("s"), 5), (Some("x"), 0)]);
     });
 }

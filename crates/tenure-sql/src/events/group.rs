@@ -1,52 +1,61 @@
 //! Appends that come while others are under way are put together into one transaction; see `line` for who goes when.
 //!
 //! ```text
-//!   append ─▶ line ─┬─ now ────▶ a transaction of its own ─▶ its answer                      ┐
-//!                   └─ waits ─▶ a group's task: one transaction ─┬─ done ─▶ each its answer   ├ the ticket drops: who is next
-//!                                                                └─ undone ─▶ each by itself  ┘
+//!   append ─▶ line ─┬─ now ────▶ a task: a transaction of its own ─▶ its answer                 ┐
+//!                   ├─ waits ─▶ a group's task: one transaction ─┬─ done ─▶ each its answer   ├ the ticket drops: who is next
+//!                   │                                             └─ undone ─▶ each by itself  ┘
+//!                   └─ waits for too long ─▶ by itself, as if there were no line
 //! ```
 //!
 //! A group is all or nothing, and tells nobody why it came to nothing: whoever was in it then does his append by himself, and hears
 //! what he would have heard without a group. Only when the connection was lost does nobody know what took effect; then all
 //! hear that, as from a transaction of their own, and may append the same once more.
 //!
-//! The group runs in a task of its own, beside the store's connections: a caller who goes away ends nothing but his own waiting. A
-//! task that never begins (the runtime has ended) sends everyone on by himself; one that ends in the middle (a panic, the end of
-//! the runtime) leaves an outcome that is unknown. Nobody is left waiting: each end is told by a drop.
+//! Whatever the line counts as under way runs in a task of its own, beside the store's connections, and never in the future of a
+//! caller: who goes away ends nothing but his own waiting, and who does not poll his future holds up nobody. A task that never
+//! begins (the runtime has ended) sends everyone on by himself; one that ends in the middle (a panic, the end of the runtime)
+//! leaves an outcome that is unknown. Nobody is left waiting: each end is told by a drop.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tenure_core::StoreError;
 use tenure_core::contract::AppendError;
-use tenure_core::event::{Append, AppendAnswer, Appended};
+use tenure_core::event::{Append, AppendAnswer, Version};
 use tokio::sync::oneshot;
+use tokio::time::timeout;
+use tracing::{Instrument as _, Span};
 
-use super::line::{Line, Next, Unit, Way};
+use super::line::{Line, Load, Next, Unit, Way};
 use super::place::Place;
 use super::portion::{self, Portion};
 use super::together::Written;
 use crate::driver::Turn;
-use crate::fault::Fault;
 use crate::store::Shared;
+
+/// How long one stands in line at most. It comes to that only where what is under way stands still: behind a row that somebody
+/// holds, perhaps the very caller, or a server that is silent. Less than what a lock is waited for.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The appends of a store that wait.
 #[derive(Default)]
 pub(crate) struct AppendLine(Mutex<Line<Waiting>>);
 
-/// One who waits.
+/// One who waits to hear.
 pub(super) struct Waiting {
-    pub(super) portion: Portion,
+    append: Append,
+    /// The version that its events follow.
+    base: Version,
     answer: oneshot::Sender<Told>,
+    span: Span,
 }
 
 /// What one hears who waited.
 enum Told {
-    Appended(Appended),
-    /// It is to go by itself. With the ticket, if its end is waited for.
-    Alone(Option<Ticket>),
-    /// The connection was lost.
-    Lost(Fault),
+    Answered(Result<AppendAnswer, AppendError>),
+    /// It is to go by itself.
+    Alone,
 }
 
 /// Whoever is under way has one; when it drops, the next go.
@@ -75,40 +84,69 @@ impl Shared {
     /// checked.
     pub(super) async fn append_own(shared: &Arc<Self>, append: &Append) -> Result<AppendAnswer, AppendError> {
         shared.one_counter()?;
-        let Some((load, base)) = portion::load(append) else {
-            return shared.append(&mut Place::Own, append).await;
+        let told = match portion::load(append) {
+            Some((load, base)) => match Self::stand_in_line(shared, append, &load, base) {
+                Some(place) => place.hear(shared).await?,
+                None => Told::Alone,
+            },
+            None => Told::Alone,
         };
-        let mut place = None;
-        let way = shared.line.lock().come(&load, || {
-            let (answer, told) = oneshot::channel();
-            place = Some(told);
-            Waiting { portion: Portion::of(append, base), answer }
-        });
-        let ticket = match (way, place) {
-            (Way::Wait(next), Some(told)) => {
-                Group::start(shared, next);
-                match told.await {
-                    Ok(Told::Appended(appended)) => return Ok(AppendAnswer::Appended(appended)),
-                    Ok(Told::Alone(ticket)) => ticket,
-                    Ok(Told::Lost(fault)) => return Err(fault.into_error(shared.label()).into()),
-                    Err(_) => return Err(shared.broken_off().into()),
-                }
-            }
-            (Way::Now(unit), _) => Some(Ticket::new(shared, unit)),
-            _ => None,
-        };
-        let answer = shared.append(&mut Place::Own, append).await;
-        drop(ticket);
-        answer
+        match told {
+            Told::Answered(answer) => answer,
+            Told::Alone => shared.append(&mut Place::Own, append).await,
+        }
     }
 
+    /// Its place in line, or none where it goes as if there were no line.
+    fn stand_in_line(shared: &Arc<Self>, append: &Append, load: &Load, base: Version) -> Option<InLine> {
+        let mut told = None;
+        let way = shared.line.lock().come(load, || {
+            let (answer, hears) = oneshot::channel();
+            told = Some(hears);
+            Waiting { append: append.clone(), base, answer, span: Span::current() }
+        });
+        let (number, next) = match way {
+            Way::Apart => return None,
+            Way::Now(next) => (None, next),
+            Way::Wait(number, next) => (Some(number), next),
+        };
+        Group::start(shared, next);
+        told.map(|told| InLine { number, told })
+    }
+}
+
+/// A place in line, as its owner has it.
+struct InLine {
+    /// None of one who went at once.
+    number: Option<u64>,
+    told: oneshot::Receiver<Told>,
+}
+
+impl InLine {
+    /// Waits to hear, or leaves the line.
+    async fn hear(mut self, shared: &Shared) -> Result<Told, StoreError> {
+        if let Some(number) = self.number {
+            if let Ok(told) = timeout(PATIENCE, &mut self.told).await {
+                return told.map_err(|_| shared.broken_off());
+            }
+            let left = shared.line.lock().leave(number);
+            if left.is_some() {
+                tracing::debug!("an append has stood in line for {PATIENCE:?} and goes by itself");
+                return Ok(Told::Alone);
+            }
+        }
+        self.told.await.map_err(|_| shared.broken_off())
+    }
+}
+
+impl Shared {
     fn broken_off(&self) -> StoreError {
-        let message = "the task that appended for several at once has ended before it was done".into();
+        let message = "the task that appended has ended before it was done".into();
         StoreError::Unreachable { store: self.label().to_owned(), message }
     }
 }
 
-/// Those who go together.
+/// Those who go together, or one alone.
 struct Group {
     waiting: Vec<Waiting>,
     /// Whether anything may have been sent to the server.
@@ -121,38 +159,46 @@ impl Group {
     /// Sends off who is next.
     fn start(shared: &Arc<Shared>, next: Next<Waiting>) {
         for waiting in next.apart {
-            waiting.tell(Told::Alone(None));
+            waiting.tell(Told::Alone);
         }
-        let mut together = next.together;
-        if together.is_empty() {
-            return;
-        }
-        let ticket = Ticket::new(shared, next.unit);
-        if together.len() == 1 {
-            if let Some(alone) = together.pop() {
-                // By the way on which no more is done than has to be.
-                alone.tell(Told::Alone(Some(ticket)));
-            }
+        let mut waiting = next.together;
+        if waiting.is_empty() {
             return;
         }
         // Everyone takes the locks of streams in one order.
-        together.sort_by(|one, other| one.portion.stream.cmp(&other.portion.stream));
-        let group = Self { waiting: together, begun: false, ticket: Some(ticket) };
+        waiting.sort_by(|one, other| one.append.stream.cmp(&other.append.stream));
+        let group = Self { waiting, begun: false, ticket: Some(Ticket::new(shared, next.unit)) };
         shared.driver.detach(Box::pin(group.carry_out(Arc::clone(shared))));
     }
 
     async fn carry_out(mut self, shared: Arc<Shared>) {
+        if self.waiting.len() > 1 { self.together(&shared).await } else { self.alone(&shared).await }
+    }
+
+    /// One alone goes by the way on which no more is done than has to be.
+    async fn alone(&mut self, shared: &Shared) {
+        let Some(one) = self.waiting.first() else { return };
+        self.begun = true;
+        let answer = shared.append(&mut Place::Own, &one.append).instrument(one.span.clone()).await;
+        // First of all: the server has nothing to do.
+        self.ticket = None;
+        if let Some(one) = self.waiting.pop() {
+            one.tell(Told::Answered(answer));
+        }
+    }
+
+    async fn together(&mut self, shared: &Shared) {
         // Without a connection nothing was sent, and each may find one for himself, or say why there is none.
         let Ok(lent) = shared.lend(Turn::Traffic).await else { return };
         self.begun = true;
-        let portions: Vec<_> = self.waiting.iter_mut().map(|waiting| &mut waiting.portion).collect();
-        match shared.write_together(lent, portions).await {
+        let portions = self.waiting.iter().map(|waiting| Portion::of(&waiting.append, waiting.base));
+        let mut portions: Vec<_> = portions.collect();
+        match shared.write_together(lent, &mut portions).await {
             Written::Done(positions) => {
-                // First of all: the server has nothing to do.
                 self.ticket = None;
-                for (waiting, position) in self.waiting.drain(..).zip(positions) {
-                    let appended = waiting.portion.appended(position);
-                    waiting.tell(Told::Appended(appended));
+                let placed = portions.iter().zip(positions).map(|(portion, at)| portion.appended(at));
+                for (waiting, appended) in self.waiting.drain(..).zip(placed) {
+                    waiting.tell(Told::Answered(Ok(AppendAnswer::Appended(appended))));
                 }
             }
             Written::Undone => {
@@ -163,7 +209,8 @@ impl Group {
             }
             Written::Lost(fault) => {
                 for waiting in self.waiting.drain(..) {
-                    waiting.tell(Told::Lost(fault.clone()));
+                    let error = fault.clone().into_error(shared.label());
+                    waiting.tell(Told::Answered(Err(error.into())));
                 }
             }
         }
@@ -174,7 +221,7 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         for waiting in self.waiting.drain(..).filter(|_| !self.begun) {
-            waiting.tell(Told::Alone(None));
+            waiting.tell(Told::Alone);
         }
     }
 }

@@ -3,14 +3,15 @@
 //! ```text
 //!   come ─┬─ there is room ──────────────────▶ under way, alone ──┐
 //!         └─ else ─▶ waits ─┬─ with others ──▶ under way, a group ─┤ ended, or enough wait: the next
-//!                           └─ by itself ────▶ under way, alone ──┘
+//!                           ├─ by itself ────▶ under way, alone ──┘
+//!                           └─ for too long ─▶ leaves, and goes as if there were no line
 //! ```
 //!
 //! A transaction costs its begin, its commit and a round trip, whatever is in it, and each statement costs more than a row of it.
 //! So while [`UNDER_WAY`] transactions are under way whoever comes waits, and then all that wait go together. A second
 //! transaction does not begin before as many wait for it as are in the first: so groups come out alike, instead of a large one and
-//! many of one. A lone writer waits for nobody, nor do two; and nobody waits for more than what was under way when he came.
-//! There is no clock here.
+//! many of one. A lone writer waits for nobody, nor do two; and as long as all that wait fit into a group, nobody waits for more than
+//! what was under way when he came. There is no clock here: who has waited for too long says so.
 //!
 //! Of one thing (a stream, a message, a mark) there is never more than one writer in a group, and whoever comes second waits
 //! until the first is over and then goes by itself: most likely it meets a conflict, and that must not undo a group.
@@ -73,12 +74,12 @@ pub(super) struct Unit {
 /// What one does who comes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Way<T> {
-    /// Goes at once, and says when it is over.
-    Now(Unit),
-    /// Goes at once; nobody needs to know when it is over.
+    /// Goes at once, and nobody needs to know when it is over.
     Apart,
-    /// Stands in line; and with it there may be enough for a group.
-    Wait(Next<T>),
+    /// Is the one that goes next.
+    Now(Next<T>),
+    /// Stands in line under this number, unless it is among those who go next.
+    Wait(u64, Next<T>),
 }
 
 /// Who goes next.
@@ -100,6 +101,7 @@ impl<T> Default for Next<T> {
 
 #[derive(Debug)]
 struct Waiting<T> {
+    number: u64,
     load: Load,
     /// It came second to something.
     second: bool,
@@ -119,24 +121,27 @@ pub(super) struct Line<T> {
     wanted: HashMap<Key, usize>,
     /// So many go singly before the next group.
     singly: usize,
+    /// So many have stood in line.
+    came: u64,
 }
 
 impl<T> Default for Line<T> {
     fn default() -> Self {
         let (waiting, written, wanted) = Default::default();
-        Self { waiting, units: 0, under_way: 0, written, wanted, singly: 0 }
+        Self { waiting, units: 0, under_way: 0, written, wanted, singly: 0, came: 0 }
     }
 }
 
 impl<T> Line<T> {
-    /// Decides about one who comes. `item` is made only of one who waits.
+    /// Decides about one who comes. `item` is made of all but those who go apart.
     pub(super) fn come(&mut self, load: &Load, item: impl FnOnce() -> T) -> Way<T> {
         if self.singly > 0 {
             self.singly -= 1;
             return Way::Apart;
         }
         if self.waiting.is_empty() && self.has_room_for(1) {
-            return Way::Now(self.begin(Unit { appends: 1, keys: load.keys.clone() }));
+            let unit = self.begin(Unit { appends: 1, keys: load.keys.clone() });
+            return Way::Now(Next { apart: Vec::new(), together: vec![item()], unit });
         }
         if self.waiting.len() >= WAITING {
             return Way::Apart;
@@ -144,8 +149,18 @@ impl<T> Line<T> {
         let second =
             load.keys.iter().any(|key| self.written.contains_key(key) || self.wanted.contains_key(key));
         add(&mut self.wanted, &load.keys);
-        self.waiting.push_back(Waiting { load: load.clone(), second, item: item() });
-        Way::Wait(self.next())
+        self.came += 1;
+        let number = self.came;
+        self.waiting.push_back(Waiting { number, load: load.clone(), second, item: item() });
+        Way::Wait(number, self.next())
+    }
+
+    /// One who has waited for too long leaves the line; `None` when it is among those under way.
+    pub(super) fn leave(&mut self, number: u64) -> Option<T> {
+        let at = self.waiting.iter().position(|waiting| waiting.number == number)?;
+        let waiting = self.waiting.remove(at)?;
+        remove(&mut self.wanted, &waiting.load.keys);
+        Some(waiting.item)
     }
 
     /// A transaction is over; `undone` if it was a group that came to nothing. Says who goes now.
@@ -260,13 +275,17 @@ mod tests {
 
     fn goes(line: &mut Line<String>, name: &str) -> Unit {
         match come(line, &load(name)) {
-            Way::Now(unit) => unit,
+            Way::Now(next) => {
+                assert_eq!((next.together, next.apart.len()), (vec![name.to_owned()], 0));
+                next.unit
+            }
             way => panic!("{name}: {way:?}"),
         }
     }
 
     fn waits(line: &mut Line<String>, load: &Load) {
-        assert_eq!(come(line, load), Way::Wait(Next::default()));
+        let way = come(line, load);
+        assert!(matches!(&way, Way::Wait(_, next) if *next == Next::default()), "{way:?}");
     }
 
     fn wait(line: &mut Line<String>, names: &[&str]) {
@@ -313,7 +332,7 @@ mod tests {
         let first = line.ended(&u0, false).unit;
         assert_eq!(line.ended(&u1, false), Next::default());
         wait(&mut line, &["d", "e"]);
-        let Way::Wait(second) = come(&mut line, &load("f")) else { panic!("it has to wait") };
+        let Way::Wait(_, second) = come(&mut line, &load("f")) else { panic!("it has to wait") };
         assert_eq!(second.together, ["d", "e", "f"]);
         wait(&mut line, &["g"]);
         assert_eq!(line.ended(&first, false), Next::default(), "one against three");
@@ -340,11 +359,14 @@ mod tests {
                 let (name, undone) = (format!("s{}", (number >> 33) % 5), (number >> 40) % 9 == 0);
                 if step < 40 && (number >> 50) % 3 > 0 {
                     match come(&mut line, &load(&name)) {
-                        Way::Wait(next) => {
+                        Way::Wait(place, next) => {
                             came += 1;
                             take(next, &mut running);
+                            if (number >> 43) % 11 == 0 && line.leave(place).is_some() {
+                                came -= 1;
+                            }
                         }
-                        Way::Now(unit) => running.push(unit),
+                        Way::Now(next) => running.push(next.unit),
                         Way::Apart => {}
                     }
                 } else if !running.is_empty() {
@@ -372,6 +394,22 @@ mod tests {
         assert_eq!(line.ended(&u1, false).apart, ["u1"]);
         let after = line.ended(&next.unit, false);
         assert_eq!((after.apart, after.together.len()), (vec!["a".to_owned()], 0));
+    }
+
+    #[test]
+    fn who_leaves_the_line_is_in_nobody_s_way() {
+        let (mut line, u0, u1) = busy();
+        let Way::Wait(number, _) = come(&mut line, &load("a")) else { panic!("it has to wait") };
+        wait(&mut line, &["b", "c"]);
+        assert_eq!(line.leave(number).as_deref(), Some("a"));
+        assert_eq!(line.leave(number), None);
+        let Way::Wait(number, _) = come(&mut line, &load("a")) else { panic!("it has to wait") };
+        let next = line.ended(&u0, false);
+        assert_eq!(next.together, ["b", "c", "a"], "nobody was here first");
+        assert_eq!(line.leave(number), None, "it is under way");
+        line.ended(&u1, false);
+        assert_eq!(line.ended(&next.unit, false), Next::default());
+        assert!(line.written.is_empty() && line.wanted.is_empty() && line.under_way == 0);
     }
 
     #[test]

@@ -1,8 +1,12 @@
 //! Several appends in one transaction, in one round trip.
 //!
 //! ```text
-//!   begin, streams, slot, events, where they were placed, dispatches, marks, commit
+//!   begin, streams free?, streams, slot, events, where they were placed, dispatches, marks, commit
 //! ```
+//!
+//! A stream that somebody else holds, say a user's transaction that stays open, is not waited for: the group comes to nothing at once,
+//! and whoever appends to that stream waits by himself. So a group never holds some streams while it waits for another one that
+//! is there, and neither keeps others waiting nor meets a user's transaction in a deadlock.
 //!
 //! Each kind of row has one statement for all of them, in the order of the streams. Whatever speaks against one of them fails a
 //! statement, and so undoes all: a stream that has another version, a key that is there. The order of the statements is that of
@@ -35,19 +39,15 @@ pub(super) enum Written {
 
 impl Shared {
     /// Writes portions, of which no two are of one stream.
-    pub(super) async fn write_together(
-        &self,
-        mut lent: Box<dyn Lent>,
-        mut portions: Vec<&mut Portion>,
-    ) -> Written {
-        let calls = self.calls_together(&mut portions, Queues::of(&*lent));
+    pub(super) async fn write_together(&self, mut lent: Box<dyn Lent>, portions: &mut [Portion]) -> Written {
+        let calls = self.calls_together(portions, Queues::of(&*lent));
         let placed = calls.iter().position(|call| call.sql == self.statements.events_given);
         let answers = lent.run_all(&calls).await;
         match self.settle(lent, answers).await {
             Ok(answers) => {
                 let placed = placed.and_then(|at| answers.get(at));
                 let positions =
-                    placed.map_or_else(|| Err(self.no_row()), |answer| self.given(answer, &portions));
+                    placed.map_or_else(|| Err(self.no_row()), |answer| self.given(answer, portions));
                 // It is done; only where is unknown.
                 positions.map_or_else(
                     |error| Written::Lost(Fault::new(FaultKind::Gone, error.to_string())),
@@ -62,32 +62,37 @@ impl Shared {
         }
     }
 
-    fn calls_together(&self, portions: &mut [&mut Portion], queues: Queues) -> Vec<Call<'_>> {
+    fn calls_together(&self, portions: &mut [Portion], queues: Queues) -> Vec<Call<'_>> {
         let texts = &self.statements;
-        let last = |portion: &&mut Portion| vec![portion.stream.as_str().into(), portion.last.0.into()];
+        let last = |portion: &Portion| vec![portion.stream.as_str().into(), portion.last.0.into()];
         let last = || Value::Rows(portions.iter().map(last).collect());
-        let moves = |portion: &&mut Portion| {
+        let moves = |portion: &Portion| {
             vec![portion.stream.as_str().into(), portion.base.0.into(), portion.last.0.into()]
         };
         let moves = Value::Rows(portions.iter().map(moves).collect());
         let (moved, placed) = ([last(), moves], [last()]);
         let begun = portions.iter().filter(|portion| portion.base == Version::NONE).count() as i64;
         let found = portions.len() as i64 - begun;
+        let there = portions.iter().filter(|portion| portion.base != Version::NONE);
+        let there: Vec<_> = there.map(|portion| Value::from(portion.stream.as_str())).collect();
         let mut all = |rows: fn(&mut Portion) -> Vec<Vec<Value>>| -> Vec<Vec<Value>> {
-            portions.iter_mut().flat_map(|portion| rows(portion)).collect()
+            portions.iter_mut().flat_map(rows).collect()
         };
         let events = all(|portion| std::mem::take(&mut portion.events));
         let dispatches = all(|portion| std::mem::take(&mut portion.dispatches));
         let marks = all(|portion| portion.mark.take().into_iter().collect());
 
-        let mut calls = vec![
-            Call::new(&texts.begin, []),
+        let mut calls = vec![Call::new(&texts.begin, [])];
+        if !there.is_empty() {
+            calls.push(Call::new(&texts.streams_free, [Value::list(there)]));
+        }
+        calls.extend([
             Call::new(&texts.streams_move, moved),
             Call::new(&texts.slot_take, [begun.into(), found.into()]),
             Call::new(&texts.must_have_met, []),
             Call::new(&texts.events_add, [Value::Rows(events)]),
             Call::new(&texts.events_given, placed),
-        ];
+        ]);
         if !dispatches.is_empty() {
             calls.extend(self.insertion(dispatches, queues));
         }
@@ -99,14 +104,14 @@ impl Shared {
     }
 
     /// The position of the last event of each.
-    fn given(&self, answer: &Answer, portions: &[&mut Portion]) -> Result<Vec<Position>, StoreError> {
+    fn given(&self, answer: &Answer, portions: &[Portion]) -> Result<Vec<Position>, StoreError> {
         let reader = self.reader();
         let read = |row: &Row| -> Result<_, StoreError> {
             let position = reader.need(row.number("position"), "position")?;
             Ok((reader.need(row.text("stream"), "stream")?, Position(position)))
         };
         let placed = answer.rows.iter().map(read).collect::<Result<HashMap<_, _>, _>>()?;
-        let of = |portion: &&mut Portion| placed.get(&portion.stream).copied();
+        let of = |portion: &Portion| placed.get(&portion.stream).copied();
         portions.iter().map(|portion| of(portion).ok_or_else(|| self.no_row())).collect()
     }
 }

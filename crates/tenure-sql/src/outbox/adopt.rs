@@ -45,8 +45,9 @@ const ROUNDS: usize = 20;
 const BEFORE_ALL: (i64, i64) = (256, 0);
 
 impl Shared {
-    /// Puts fresh messages into the queue, as far as they can be had. Answers whether there may be more that can.
-    pub(super) async fn adopt(&self, session: &mut dyn Session) -> Result<bool, Stop> {
+    /// Puts fresh messages into the queue, as far as they can be had. Answers whether there may be more that can. `lists`: whoever
+    /// does it reads the list of what has just come; for others a message on it is out of sight.
+    pub(super) async fn adopt(&self, session: &mut dyn Session, lists: bool) -> Result<bool, Stop> {
         let statements = &self.statements;
         let many = i64::try_from(STATEMENT_ROWS).unwrap_or(i64::MAX);
         let mut after = BEFORE_ALL;
@@ -61,7 +62,7 @@ impl Shared {
                 let all = Value::list(held.iter().map(|fresh| fresh.number));
                 // The messages first, as everyone does.
                 writes.push(Call::new(&statements.fresh_clear, vec![all]));
-                let (listed, laid): (Vec<_>, Vec<_>) = held.iter().partition(|fresh| fresh.comes);
+                let (listed, laid): (Vec<_>, Vec<_>) = held.iter().partition(|fresh| lists && fresh.comes);
                 if !listed.is_empty() {
                     let rows = listed.iter().map(|fresh| vec![fresh.number.into()]).collect();
                     writes.push(Call::new(&statements.arrivals_put, vec![Value::Rows(rows)]));

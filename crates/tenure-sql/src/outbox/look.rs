@@ -97,27 +97,30 @@ impl Shared {
                 return Ok(Page::empty(now));
             }
             if fresh {
-                more = self.adopt(session).await?;
+                more = self.adopt(session, look.arrivals.is_some()).await?;
             }
         }
-        let mut laid_to = None;
-        if look.arrivals.is_none() {
-            laid_to = self.lay_all(session).await?;
+        let lists = look.arrivals.is_some();
+        let mut laid = None;
+        if !lists {
+            laid = Some(self.lay_all(session).await?);
         }
-        let mut seen = self.look_once(session, look).await?;
-        for _ in 0..LOOKS {
+        let asked_at = laid.as_ref().map(|laid| laid.asked_at);
+        let mut seen = self.look_once(session, look, asked_at).await?;
+        for tried in 0.. {
             let adopts = seen.fresh && !idle;
             if adopts {
-                more = self.adopt(session).await?;
+                more = self.adopt(session, lists).await?;
             }
+            // Of every look, also of the last one: what it tells to have seen is read past.
             self.lay(session, &seen.lay).await?;
             self.delete_orphans(session, &seen.orphans).await?;
             self.delete_listed_orphans(session, &seen.listed_orphans).await?;
             let found = !seen.page.rows.is_empty() || !seen.page.arrivals.rows.is_empty();
-            if found || !(adopts || seen.is_changed()) {
+            if found || tried == LOOKS || !(adopts || seen.is_changed()) {
                 break;
             }
-            seen = self.look_once(session, look).await?;
+            seen = self.look_once(session, look, asked_at).await?;
         }
         let left = seen.orphans.len() + seen.listed_orphans.len() > 0;
         let mut page = seen.page;
@@ -126,6 +129,7 @@ impl Shared {
             let again = if more { page.now } else { page.now.after(AGAIN) };
             note_due(&mut page, again);
         }
+        let laid_to = laid.and_then(|laid| laid.up_to);
         if let Some(laid_to) = laid_to {
             Self::leave_out_unlaid(&mut page, laid_to);
         }
@@ -138,8 +142,14 @@ impl Shared {
         Ok(page)
     }
 
-    /// Looks at what is in the queue.
-    async fn look_once(&self, session: &mut dyn Session, look: &Look) -> Result<Once, Stop> {
+    /// Looks at what is in the queue. By the clock, or by the moment at which it was asked what is on the list: whatever has come
+    /// into a lane since then may stand behind something on the list that nobody has seen.
+    async fn look_once(
+        &self,
+        session: &mut dyn Session,
+        look: &Look,
+        asked_at: Option<StoreTime>,
+    ) -> Result<Once, Stop> {
         let here = |lane: &&LaneLook| look.part.is_none_or(|part| part.has_source(lane.source.as_bytes()));
         let known = look.lanes.iter().filter(here);
         let mut calls = lanes(self, known.map(|lane| (lane.source.as_bytes(), lane.after, lane.limit)));
@@ -166,7 +176,7 @@ impl Shared {
                 list = self.take_arrivals(asked, answer, true)?;
             }
         }
-        let mut page = Page::empty(now);
+        let mut page = Page::empty(asked_at.unwrap_or(now));
         page.arrivals = std::mem::take(&mut list.found);
         let sources = look.discover.as_ref().and_then(|_| answers.pop());
         let unordered = answers.split_off(asked_lanes.min(answers.len()));
@@ -180,6 +190,12 @@ impl Shared {
             self.take_unordered(session, look_unordered, look.part, unordered, into).await?;
         }
         page.rows.retain(|row| !list.held_up.holds(row));
+        // Of what has no source, the server has judged by its own clock what is due.
+        let early = page.rows.iter().filter(|row| row.lane().is_none() && row.due_at > page.now);
+        if let Some(due_at) = early.map(|row| row.due_at).min() {
+            page.rows.retain(|row| row.lane().is_some() || row.due_at <= page.now);
+            note_due(&mut page, due_at);
+        }
         Ok(Once { page, fresh, orphans, lay: list.lay, listed_orphans: list.orphans })
     }
 

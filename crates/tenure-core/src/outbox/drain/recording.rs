@@ -20,19 +20,25 @@ impl Drain {
     /// The next outcomes to record, if there are any and it is their turn.
     ///
     /// Where the store lists what has just come, numbers that stand side by side are noted and removed for the price of a few: so
-    /// outcomes wait a moment for those that are under way, and runs go before what stands between gaps.
+    /// outcomes wait a moment for those that are under way, and runs go before what stands between gaps. That waits no longer than
+    /// this moment either: then it goes first, and failures before all.
     pub fn next_record(&mut self, now: Monotonic) -> Option<Vec<Outcome>> {
         if self.records >= RECORDS_MAX || self.outcomes.is_empty() {
             return None;
         }
         let part = self.settings.batch / 4;
         let mut count = self.outcomes.len().min(self.settings.batch);
+        let mut gathering = None;
         if self.arriving.listed {
             let gathers = self.gathers_until(now) > now;
             let in_runs = self.runs_first();
-            if in_runs >= part.max(1) {
+            if !gathers {
+                self.outcomes.rotate_left(in_runs);
+                self.outcomes.make_contiguous().sort_by_key(|outcome| outcome.next == Next::Done);
+            } else if in_runs >= part.max(1) {
                 count = count.min(in_runs);
-            } else if gathers {
+                gathering = self.gathering.filter(|_| in_runs < self.outcomes.len());
+            } else {
                 return None;
             }
         }
@@ -41,7 +47,7 @@ impl Drain {
             return None;
         }
         self.records += 1;
-        self.gathering = None;
+        self.gathering = gathering;
         Some(self.outcomes.drain(..count).collect())
     }
 
@@ -51,10 +57,11 @@ impl Drain {
     }
 
     /// Until when outcomes wait for those that are under way. Not after a failure: its source stands still until that is written down.
+    /// Nor at the end.
     fn gathers_until(&mut self, now: Monotonic) -> Monotonic {
         let since = *self.gathering.get_or_insert(now);
         let failed = self.outcomes.iter().any(|outcome| outcome.next != Next::Done);
-        if self.flights == 0 || failed { since } else { since.after(GATHER) }
+        if self.flights == 0 || failed || self.stopping { since } else { since.after(GATHER) }
     }
 
     /// Puts outcomes into the order of their numbers, long runs before the rest. Answers how many are in such runs.
