@@ -72,7 +72,7 @@ declare! { $
     outbox_insert outbox_existing outbox_savepoint outbox_undo
     pending_lane_fragment pending_place_fragment pending_index_fragment pending_add pending_add_one pending_add_now
     pending_lay
-    outbox_comes_fragment arrival_columns arrivals_look
+    outbox_comes_fragment arrival_columns arrivals_look arrivals_count arrivals_rows
     arrivals_first arrivals_add arrivals_add_one arrivals_put arrivals_hold arrivals_remove arrivals_remove_run arrivals_orphans
     fresh_columns fresh_any fresh_hold fresh_clear orphans_hold orphans_delete
     outbox_lanes outbox_lane outbox_lane_head outbox_sources outbox_walk outbox_walk_find outbox_walk_move outbox_walk_head

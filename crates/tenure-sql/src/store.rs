@@ -29,6 +29,8 @@ pub(crate) struct Shared {
     pub(crate) quotes: (char, char),
     /// Whether the last look has seen anything in lanes of the outbox. A hint: what is gone by it is looked at once more.
     pub(crate) laned: AtomicBool,
+    /// Whether the numbers of what has just come had no gap when they were last looked at. A hint too.
+    pub(crate) gapless: AtomicBool,
     /// The appends that wait, to go together.
     pub(crate) line: AppendLine,
 }
@@ -51,6 +53,7 @@ impl SqlStore {
             migrations,
             quotes,
             laned: AtomicBool::new(false),
+            gapless: AtomicBool::new(false),
             line: AppendLine::default(),
         };
         Self { shared: Arc::new(shared) }

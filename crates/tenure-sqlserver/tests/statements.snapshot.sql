@@ -12,6 +12,20 @@ INSERT INTO [tenure_outbox_arrivals] (id)
 SELECT SCOPE_IDENTITY()
 WHERE NOT EXISTS (SELECT 1 FROM [tenure_outbox_arrivals] AS t WITH (UPDLOCK, ROWLOCK) WHERE t.id = SCOPE_IDENTITY())
 
+-- arrivals_count
+SELECT COUNT_BIG(*) AS listed, MAX(a.id) AS last,
+       CASE WHEN EXISTS (SELECT 1 FROM [tenure_outbox_arrivals] AS m WHERE m.id < @P3)
+                 OR EXISTS (
+                     SELECT 1
+                     FROM OPENJSON(@P4) WITH (id bigint '$') AS asked
+                     INNER LOOP JOIN [tenure_outbox_arrivals] AS m ON m.id = asked.id
+                 )
+                 OR EXISTS (SELECT 1 FROM [tenure_outbox] AS o WITH (INDEX (fresh)) WHERE o.fresh IS NOT NULL)
+                 OR EXISTS (SELECT 1 FROM [tenure_outbox_pending] AS p)
+            THEN 1 ELSE 0 END AS beside
+FROM [tenure_outbox_arrivals] AS a
+WHERE a.id > @P1 AND a.id <= @P1 + @P2
+
 -- arrivals_first
 SELECT TOP (@P1) id FROM [tenure_outbox_arrivals] ORDER BY id
 
@@ -85,6 +99,12 @@ INNER LOOP JOIN [tenure_outbox_arrivals] AS a WITH (ROWLOCK) ON a.id = asked.id
 
 -- arrivals_remove_run
 DELETE a FROM [tenure_outbox_arrivals] AS a WITH (ROWLOCK) WHERE a.id BETWEEN @P1 AND @P3 AND @P2 < @P3
+
+-- arrivals_rows
+SELECT TOP (@P2) o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes
+FROM [tenure_outbox] AS o
+WHERE o.id > @P1
+ORDER BY o.id
 
 -- attempts_add
 INSERT INTO [tenure_outbox_attempts] (message, number, outcome, took_us, node, term, error)
@@ -2029,6 +2049,12 @@ UPDATE [tenure_streams] WITH (ROWLOCK) SET version = version + @P2 WHERE stream 
 
 -- stream_version
 SELECT version FROM [tenure_streams] WITH (REPEATABLEREAD, ROWLOCK) WHERE stream = @B1
+
+-- streams_free
+SELECT s.stream, s.version
+FROM OPENJSON(@B1) WITH (stream varbinary(500) '$') AS asked
+INNER LOOP JOIN [tenure_streams] AS s WITH (UPDLOCK, ROWLOCK, NOWAIT) ON s.stream = asked.stream
+ORDER BY s.stream
 
 -- streams_list
 SELECT TOP (@P4) s.stream, s.version, n.version AS snapshot

@@ -18,20 +18,25 @@
 //! Lanes are read before the list ([`look`](super::look)): what stands behind something on the list, and was seen in its lane, finds
 //! that there. Where a look lays something, it tells nothing that it has seen in that lane, for this may belong before it.
 //!
+//! Where the numbers on the list have no gap, and nothing else is to be considered, they are counted and not read, and the messages come by
+//! one pass over theirs. A message does not change, so it need not be read by the same snapshot.
+//!
 //! A relay that does not ask for the list (it drains a part, and most of the list would be others') has all of it laid before it
 //! looks, and what it puts into the queue goes into lanes. What has come into a lane since it asked for the list is not due yet for
 //! it: something before it may be on the list.
 
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 use std::sync::atomic::Ordering;
 
 use tenure_core::outbox::{Arrivals, ArrivalsLook, Outcome, Page, RowId, Stored};
 
-use super::cells::{Cells, Stand, stored};
+use super::cells::{Cells, Stand, arrived, stored};
 use super::look::FRESH_MAX;
 use super::unit::Stop;
 use crate::driver::{Answer, Call, Session};
 use crate::limits::STATEMENT_ROWS;
+use crate::reader::Columns as _;
 use crate::store::Shared;
 use crate::value::Value;
 use tenure_core::StoreError;
@@ -115,6 +120,48 @@ impl Shared {
         self.laned.store(laned, Ordering::Relaxed);
     }
 
+    /// The statements of a look at a list that is likely to have no gap. They follow one another: what the first one has counted is there
+    /// for the second.
+    pub(super) fn count_calls(&self, look: &ArrivalsLook) -> Option<[Call<'_>; 2]> {
+        let after = look.after.filter(|_| self.gapless.load(Ordering::Relaxed))?;
+        if self.checks_lanes() || !look.lay.is_empty() {
+            return None;
+        }
+        let before = look.missed.before.map_or(i64::MIN, |before| before.0);
+        let missed = Value::list(look.missed.numbers.iter().map(|id| id.0));
+        let stretch = || vec![Value::from(after.0), look.limit.into()];
+        let count = stretch().into_iter().chain([before.into(), missed]).collect::<Vec<_>>();
+        let texts = &self.statements;
+        Some([Call::new(&texts.arrivals_count, count), Call::new(&texts.arrivals_rows, stretch())])
+    }
+
+    /// Takes the answers to [`count_calls`](Self::count_calls). `None`: there is more to be considered than a count.
+    pub(super) fn take_counted(
+        &self,
+        look: &ArrivalsLook,
+        count: &Answer,
+        rows: Answer,
+    ) -> Result<Option<Seen>, StoreError> {
+        let (reader, row) = (self.reader(), self.only(&count.rows)?);
+        let listed = reader.need(row.number("listed"), "listed")?;
+        let beside = reader.need(row.number("beside"), "beside")? != 0;
+        let after = look.after.map_or(0, |after| after.0);
+        let last = reader.maybe(row.number("last"), "last")?.unwrap_or(after);
+        let gapless = !beside && listed > 0 && last - after == listed;
+        self.note_gapless(gapless);
+        if !gapless {
+            return Ok(None);
+        }
+        let rows = rows.rows.into_iter().map(|row| arrived(row, self.reader()));
+        let rows = rows.collect::<Result<Vec<_>, _>>()?;
+        Ok(Some(meet(after + 1..=last, rows, listed >= i64::from(look.limit))))
+    }
+
+    /// Whether the next look at the list may go by a count.
+    fn note_gapless(&self, gapless: bool) {
+        self.gapless.store(gapless, Ordering::Relaxed);
+    }
+
     /// Takes the answer to [`arrivals_call`](Self::arrivals_call).
     pub(super) fn take_arrivals(
         &self,
@@ -140,6 +187,8 @@ impl Shared {
         // The server need not give them in any order.
         rows.sort_by_key(|(row, _)| row.id);
         let missed = rows.partition_point(|(row, _)| look.after.is_some_and(|after| row.id <= after));
+        let alone = missed == 0 && fresh_rows == 0 && !laned;
+        self.note_gapless(alone && stretch(&rows, look) == rows.len() as u64);
         let limit = look.missed.limit as usize;
         seen.found.more_missed = limit > 0 && missed >= limit;
         seen.found.more = rows.len() - missed >= look.limit as usize;
@@ -234,6 +283,31 @@ impl Shared {
     }
 }
 
+/// Puts the messages of a stretch to the numbers of it that are on the list, which is all of them. Both are in order.
+fn meet(listed: RangeInclusive<i64>, rows: Vec<Stored>, more: bool) -> Seen {
+    let mut seen = Seen::default();
+    seen.found.more = more;
+    let mut rows = rows.into_iter().peekable();
+    for id in listed {
+        seen.found.seen.push(RowId(id));
+        match rows.next_if(|row| row.id.0 == id) {
+            Some(row) => seen.found.rows.push(row),
+            None => seen.orphans.push(id),
+        }
+    }
+    seen
+}
+
+/// On how many numbers these stand, from where the list was read to.
+fn stretch(rows: &[(Stored, Stand)], look: &ArrivalsLook) -> u64 {
+    match (rows.first(), rows.last()) {
+        (Some((first, _)), Some((last, _))) => {
+            last.id.0.abs_diff(look.after.map_or(first.id.0 - 1, |after| after.0))
+        }
+        _ => u64::MAX,
+    }
+}
+
 /// Outcomes in the order of their numbers: those that are runs of numbers without a gap, and were quick.
 ///
 /// What is noted and removed by the two ends of such a run can be nothing else, whatever else comes on the list meanwhile.
@@ -279,7 +353,7 @@ impl Run {
 mod tests {
     use std::time::Duration;
 
-    use tenure_core::outbox::{Kind, Next};
+    use tenure_core::outbox::{Found, Kind, Next, Sequence};
 
     use super::*;
 
@@ -298,6 +372,40 @@ mod tests {
         assert_eq!(runs, [Run { first: 1, last: few, took_us: 5 }]);
         assert_eq!(runs[0].count(), RUN_MIN as u64);
         assert!(runs[0].holds(RowId(few)) && !runs[0].holds(RowId(few + 1)));
+    }
+
+    fn rows(numbers: impl IntoIterator<Item = i64>) -> Vec<Stored> {
+        let row = |id| Stored {
+            id: RowId(id),
+            message_id: String::new(),
+            ordered: true,
+            source: Some("s".into()),
+            sequence: Sequence::default(),
+            topic: "t".into(),
+            kind: "k".into(),
+            body: Found::Large,
+            content_type: None,
+            headers: None,
+            created_at: StoreTime::from_micros(0),
+            due_at: StoreTime::from_micros(0),
+            attempts: 0,
+            forgiven: 0,
+        };
+        numbers.into_iter().map(row).collect()
+    }
+
+    fn numbers(rows: &[Stored]) -> Vec<i64> {
+        rows.iter().map(|row| row.id.0).collect()
+    }
+
+    #[test]
+    fn a_number_without_a_message_is_an_orphan() {
+        let seen = meet(3..=7, rows([3, 4, 6, 7, 8, 9]), true);
+        assert_eq!(
+            (numbers(&seen.found.rows), seen.orphans, seen.found.more),
+            (vec![3, 4, 6, 7], vec![5], true)
+        );
+        assert_eq!(seen.found.seen, [3, 4, 5, 6, 7].map(RowId));
     }
 
     #[test]

@@ -116,11 +116,23 @@ impl Stand {
 /// A row of `outbox_columns` or `fresh_columns`.
 pub(super) fn stored(row: Row, reader: Reader<'_>) -> Result<(Stored, Stand), StoreError> {
     let mut cells = Cells::of(row, reader);
-    let id = RowId(cells.whole()?);
-    let lane = cells.bytes()?.unwrap_or_default();
+    let (id, lane) = (RowId(cells.whole()?), cells.bytes()?.unwrap_or_default());
     let stand = Stand::of(cells.whole()?);
     let due_at = StoreTime::from_micros(cells.whole()?);
     let (attempts, forgiven) = (counted(cells.whole()?), counted(cells.whole()?));
+    let message = message(cells, id, !lane.is_empty())?;
+    Ok((Stored { due_at, attempts, forgiven, ..message }, stand))
+}
+
+/// A row of `arrivals_rows`.
+pub(super) fn arrived(row: Row, reader: Reader<'_>) -> Result<Stored, StoreError> {
+    let mut cells = Cells::of(row, reader);
+    let (id, lane) = (RowId(cells.whole()?), cells.bytes()?.unwrap_or_default());
+    message(cells, id, !lane.is_empty())
+}
+
+/// What a message says itself; nothing else is left of its row. It is due, and was not tried.
+fn message(mut cells: Cells<'_>, id: RowId, ordered: bool) -> Result<Stored, StoreError> {
     let message_id = cells.word()?;
     let source = cells.text()?;
     let sequence = Sequence { version: cells.whole()?, index: index(cells.whole()?) };
@@ -134,8 +146,7 @@ pub(super) fn stored(row: Row, reader: Reader<'_>) -> Result<(Stored, Stand), St
         3 => Found::Unclear(Found::BOTH),
         _ => Found::Unclear(Found::NEITHER),
     };
-    let ordered = !lane.is_empty();
-    let row = Stored {
+    Ok(Stored {
         id,
         message_id,
         ordered,
@@ -147,11 +158,10 @@ pub(super) fn stored(row: Row, reader: Reader<'_>) -> Result<(Stored, Stand), St
         content_type,
         headers,
         created_at,
-        due_at,
-        attempts,
-        forgiven,
-    };
-    Ok((row, stand))
+        due_at: StoreTime::from_micros(0),
+        attempts: 0,
+        forgiven: 0,
+    })
 }
 
 /// What `queued` says of a row that its source stands still behind.

@@ -164,18 +164,29 @@ impl Shared {
         // list finds that there: so the list is last.
         calls.push(Call::new(&self.statements.fresh_any, []));
         let checked = self.checks_lanes();
-        calls.extend(look.arrivals.as_ref().map(|list| self.arrivals_call(list, checked)));
-        let mut answers = session.run_all(&calls).await?;
-        let listed = look.arrivals.as_ref().and_then(|list| Some((list, answers.pop()?)));
-        let (now, fresh) = self.fresh(&answers.pop().unwrap_or_default())?;
-        let mut list = Seen::default();
-        if let Some((asked, answer)) = listed {
-            list = self.take_arrivals(asked, answer, checked)?;
-            if list.unchecked {
-                let answer = session.run(&self.arrivals_call(asked, true)).await?;
-                list = self.take_arrivals(asked, answer, true)?;
-            }
+        let counted = look.arrivals.as_ref().and_then(|list| self.count_calls(list));
+        let counts = counted.is_some();
+        match counted {
+            Some(counted) => calls.extend(counted),
+            None => calls.extend(look.arrivals.as_ref().map(|list| self.arrivals_call(list, checked))),
         }
+        let mut answers = session.run_all(&calls).await?;
+        let mut list = Seen::default();
+        if let Some(asked) = &look.arrivals {
+            let answer = answers.pop().unwrap_or_default();
+            let seen = match counts {
+                true => self.take_counted(asked, &answers.pop().unwrap_or_default(), answer)?,
+                false => Some(self.take_arrivals(asked, answer, checked)?).filter(|seen| !seen.unchecked),
+            };
+            list = match seen {
+                Some(seen) => seen,
+                None => {
+                    let answer = session.run(&self.arrivals_call(asked, true)).await?;
+                    self.take_arrivals(asked, answer, true)?
+                }
+            };
+        }
+        let (now, fresh) = self.fresh(&answers.pop().unwrap_or_default())?;
         let mut page = Page::empty(asked_at.unwrap_or(now));
         page.arrivals = std::mem::take(&mut list.found);
         let sources = look.discover.as_ref().and_then(|_| answers.pop());

@@ -9,7 +9,8 @@ use super::numbers::Numbers;
 use crate::mutation::{Rule, off};
 use crate::time::Monotonic;
 
-/// How many batches of outcomes are recorded at once.
+/// How many batches of outcomes are recorded at once; one more where the store lists what has just come, for there a batch is a matter of
+/// few statements, and mostly waits for the disk.
 const RECORDS_MAX: usize = 2;
 /// A batch is of so many runs of numbers at most, where it is of runs alone.
 const RUNS_MAX: usize = 8;
@@ -23,7 +24,7 @@ impl Drain {
     /// outcomes wait a moment for those that are under way, and runs go before what stands between gaps. That waits no longer than
     /// this moment either: then it goes first, and failures before all.
     pub fn next_record(&mut self, now: Monotonic) -> Option<Vec<Outcome>> {
-        if self.records >= RECORDS_MAX || self.outcomes.is_empty() {
+        if self.records >= self.records_max() || self.outcomes.is_empty() {
             return None;
         }
         let part = self.settings.batch / 4;
@@ -31,6 +32,9 @@ impl Drain {
         let mut gathering = None;
         if self.arriving.listed {
             let gathers = self.gathers_until(now) > now;
+            if gathers && self.outcomes.len() < part {
+                return None;
+            }
             let in_runs = self.runs_first();
             if !gathers {
                 self.outcomes.rotate_left(in_runs);
@@ -51,9 +55,13 @@ impl Drain {
         Some(self.outcomes.drain(..count).collect())
     }
 
+    fn records_max(&self) -> usize {
+        RECORDS_MAX + usize::from(self.arriving.listed)
+    }
+
     /// When to ask for outcomes to record although nothing else has happened.
     pub fn record_due(&self) -> Option<Monotonic> {
-        self.gathering.filter(|_| self.records < RECORDS_MAX).map(|since| since.after(GATHER))
+        self.gathering.filter(|_| self.records < self.records_max()).map(|since| since.after(GATHER))
     }
 
     /// Until when outcomes wait for those that are under way. Not after a failure: its source stands still until that is written down.
