@@ -1,6 +1,7 @@
 -- Rows of further sources, in order: the first one of each source is its head. And what is to be put into the queue, as
 -- outbox_lanes. No row is passed over for being locked: see there.
--- 1 after which source, 2 which to leave out, 3 how many rows, 4 how many of the latter at most
+-- 1 after which source, 2 which to leave out, 3 how many rows, 4 how many of the latter at most, 5 how many of the list, as
+-- outbox_lanes
 SELECT page.lane, page.queued, page.due_us, page.id
 FROM (
     SELECT known.lane, known.queued, known.due_us, known.id, known.place_a, known.place_b
@@ -19,5 +20,13 @@ FROM (
         WHERE o.fresh IS NOT NULL
         ORDER BY o.fresh DESC, o.id
     ) AS fresh
+    UNION ALL
+    SELECT listed.lane, 3, 0, listed.id, 0, 0
+    FROM (
+        SELECT TOP (@P5) {pending_lane_fragment} AS lane, o.id
+        FROM {outbox_arrivals} AS a
+        INNER LOOP JOIN {outbox} AS o ON o.id = a.id
+        ORDER BY a.id
+    ) AS listed
 ) AS page
 ORDER BY page.lane, page.place_a, page.place_b, page.id

@@ -141,7 +141,7 @@ fn branched(statements: &Statements) -> [(&'static str, &str, Vec<Value>); 3] {
     let heads = Value::Branches { one, each: vec![vec![Value::Bytes(vec![1])]] };
     [
         ("outbox_heads", &statements.outbox_heads, vec![heads]),
-        ("outbox_lanes", &statements.outbox_lanes, vec![lanes(statements), 7_i64.into()]),
+        ("outbox_lanes", &statements.outbox_lanes, vec![lanes(statements), 7_i64.into(), 8_i64.into()]),
         ("dead_causes", &statements.dead_causes, vec![causes]),
     ]
 }

@@ -14,6 +14,7 @@ WHERE NOT EXISTS (SELECT 1 FROM [tenure_outbox_arrivals] AS t WITH (UPDLOCK, ROW
 
 -- arrivals_count
 SELECT COUNT_BIG(*) AS listed, MAX(a.id) AS last,
+       CASE WHEN EXISTS (SELECT 1 FROM [tenure_outbox_arrivals] AS b WHERE b.id > @P1 + @P2) THEN 1 ELSE 0 END AS more,
        CASE WHEN EXISTS (SELECT 1 FROM [tenure_outbox_arrivals] AS m WHERE m.id < @P3)
                  OR EXISTS (
                      SELECT 1
@@ -1387,7 +1388,14 @@ SELECT fresh.* FROM (
     FROM [tenure_outbox] AS o WITH (INDEX (fresh))
     WHERE o.fresh IS NOT NULL
     ORDER BY o.fresh DESC, o.id
-) AS fresh;
+) AS fresh
+UNION ALL
+SELECT listed.* FROM (
+    SELECT TOP (@P3) o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, 3 AS queued, 0 AS due_us, 0 AS attempts, 0 AS forgiven, N'' COLLATE Latin1_General_100_CI_AS AS message_id, CASE WHEN DATALENGTH(o.source) <= 1000 THEN o.source END AS source, o.source_seq, o.source_index, N'' COLLATE Latin1_General_100_BIN2 AS topic, N'' COLLATE Latin1_General_100_BIN2 AS type, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS content_type, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS headers, 0 AS created_us, 0 AS shape, CAST(NULL AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 AS payload, CAST(NULL AS varbinary(max)) AS payload_bytes
+    FROM [tenure_outbox_arrivals] AS a
+    INNER LOOP JOIN [tenure_outbox] AS o ON o.id = a.id
+    ORDER BY a.id
+) AS listed;
 DECLARE @changed1 bigint = ROWCOUNT_BIG();
 SELECT 1 AS tenure_statement, @changed1 AS tenure_changed;
 
@@ -1670,6 +1678,14 @@ FROM (
         WHERE o.fresh IS NOT NULL
         ORDER BY o.fresh DESC, o.id
     ) AS fresh
+    UNION ALL
+    SELECT listed.lane, 3, 0, listed.id, 0, 0
+    FROM (
+        SELECT TOP (@P5) CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, o.id
+        FROM [tenure_outbox_arrivals] AS a
+        INNER LOOP JOIN [tenure_outbox] AS o ON o.id = a.id
+        ORDER BY a.id
+    ) AS listed
 ) AS page
 ORDER BY page.lane, page.place_a, page.place_b, page.id
 

@@ -5,7 +5,9 @@ use std::time::Duration;
 use tenure_core::outbox::{ArrivalsLook, Look, Missed, NewMessage, Page, RowId, Sequence, State, Stored};
 
 use super::backend::{OutboxBackend, PlainRow};
-use super::desk::{Desk, again, at_lane, dead, deliverable, done, everywhere, id_of, message, of, placed};
+use super::desk::{
+    Desk, again, at_lane, dead, deliverable, done, everywhere, id_of, message, of, only, placed,
+};
 use crate::backend::Need;
 use crate::suite::skip;
 
@@ -293,18 +295,14 @@ pub async fn a_look_tells_of_nothing_that_it_has_left(backend: &dyn OutboxBacken
     }
     let page = desk.looks(&from_the_first_on()).await;
     let first = row(&page, &sent[0]);
-    desk.settles(again(first, Duration::from_millis(500))).await;
+    desk.settles(dead(first, true)).await;
     let look = ArrivalsLook { after: Some(first.id), limit: 1, ..ArrivalsLook::default() };
     let told = desk.looks(&at_list(look)).await.arrivals;
-    assert_eq!(told.rows, [], "all of it stands behind a failure");
+    assert_eq!(told.rows, [], "all of it stands behind what has died");
+    desk.discards(&only(&sent[0]), "ada", 1).await;
     let ahead = ArrivalsLook { after: told.seen.last().copied(), limit: ALL, ..ArrivalsLook::default() };
-    let lane = Look { arrivals: Some(ahead), ..at_lane("s", None, ALL) };
-    let mut there = Vec::new();
-    while there.is_empty() {
-        // passes time: the first is tried again, and the others may go behind it
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        there = deliverable(&desk.looks(&lane).await).iter().map(|row| row.id).collect();
-    }
+    let page = desk.looks(&Look { arrivals: Some(ahead), ..at_lane("s", None, ALL) }).await;
+    let there = numbers(&page.rows);
     let left: Vec<_> = told.seen.iter().filter(|id| !there.contains(id)).collect();
     assert!(left.is_empty(), "{left:?} would be passed by");
 }
@@ -330,4 +328,43 @@ pub async fn without_the_list_what_a_foreign_program_inserts_is_not_overtaken(ba
     }
     assert_eq!(told.len(), 2, "the second without the first");
     assert_eq!(named(&told[1..]), ids(&[&second]));
+}
+
+/// Where all went well before, and a look may be a lighter one.
+pub async fn a_look_onwards_sees_what_others_did_meanwhile(backend: &dyn OutboxBackend) {
+    let Some(desk) = desk(backend).await else { return };
+    let sent: Vec<_> = (0..3).map(|n| of(&format!("s{n}"), n)).collect();
+    for one in &sent {
+        desk.sends(std::slice::from_ref(one)).await;
+    }
+    let page = desk.looks(&from_the_first_on()).await;
+    let seen = page.arrivals.seen.clone();
+    assert_eq!(seen.len(), 3);
+    let onwards = |look: ArrivalsLook| at_list(ArrivalsLook { after: Some(seen[2]), limit: ALL, ..look });
+    let more: Vec<_> = (3..6).map(|n| of(&format!("s{n}"), n)).collect();
+    for one in &more {
+        desk.sends(std::slice::from_ref(one)).await;
+    }
+    // More than is asked for.
+    let look = ArrivalsLook { after: Some(seen[2]), limit: 2, ..ArrivalsLook::default() };
+    let found = desk.looks(&at_list(look)).await.arrivals;
+    assert_eq!((named(&found.rows), found.more), (ids(&[&more[0], &more[1]]), true));
+    // One that was left, and what is before one.
+    let left = [
+        (Missed { before: None, numbers: vec![seen[1]], limit: ALL }, seen[1]),
+        (Missed { before: Some(seen[1]), numbers: Vec::new(), limit: ALL }, seen[0]),
+    ];
+    for (missed, left) in left {
+        desk.looks(&from_the_first_on()).await;
+        let found = desk.looks(&onwards(ArrivalsLook { missed, ..ArrivalsLook::default() })).await.arrivals;
+        assert_eq!((found.seen.first(), found.seen.len()), (Some(&left), 4));
+    }
+    // Another node has seen the first one fail, and something has come behind it.
+    desk.looks(&from_the_first_on()).await;
+    let other = Desk::open(backend).await;
+    other.settles(again(row(&page, &sent[0]), LATER)).await;
+    let behind = of("s0", 9);
+    other.sends(std::slice::from_ref(&behind)).await;
+    let found = desk.looks(&onwards(ArrivalsLook::default())).await;
+    assert_eq!(named(&found.arrivals.rows), ids(&more.iter().collect::<Vec<_>>()), "the others flow");
 }

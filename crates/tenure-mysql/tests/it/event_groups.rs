@@ -402,7 +402,8 @@ async fn a_stream_that_somebody_holds_is_waited_for_by_its_own_append_alone(sand
     for one in others {
         appended(one.await.unwrap().unwrap());
     }
-    assert!(began.elapsed() < Duration::from_secs(1), "they have waited for {:?}", began.elapsed());
+    // Less than what a lock is waited for.
+    assert!(began.elapsed() < Duration::from_millis(1_500), "they have waited for {:?}", began.elapsed());
     assert!(!held.is_finished());
     execute(&mut holder, "COMMIT").await;
     assert_eq!(appended(held.await.unwrap().unwrap()).version, Version(2));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sqlx::{AssertSqlSafe, Connection as _};
 use tenure_core::contract::OutboxStore as _;
-use tenure_core::outbox::{Kind, NewMessage, Next, Recorded, Retention, RowId};
+use tenure_core::outbox::{Kind, LaneLook, Look, NewMessage, Next, Recorded, Retention, RowId};
 use tenure_sql::{Statements, Texts, include_statements};
 
 use crate::outbox::{look, node, outcome};
@@ -185,19 +185,26 @@ fn relay_and_sweeper_go_on_beside_open_transactions() {
 }
 
 /// A relay of a part has the list laid before it looks. What comes on the list after that, and what is put straight into a lane behind
-/// it, stand in their order all the same.
+/// it, also in one transaction with it, stand in their order all the same.
 #[test]
 fn what_comes_while_the_list_is_laid_is_not_overtaken() {
     on_both(|sandbox| async move {
         let (store, mut stranger) = (sandbox.sql().await, sandbox.user().await);
+        let outbox = sandbox.store().await.outbox();
         let send = async |message: NewMessage| store.enqueue(&[message], &Default::default()).await.unwrap();
         let plain = |source: &str| NewMessage::json("t", "k", "{}").from_source(source);
+        let placed = |source: &str| NewMessage::json("t", "k", "{}").from_version(source, 5, 0);
         send(plain("x")).await;
         let session = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
         sqlx::raw_sql(session).execute(&mut stranger).await.unwrap();
         let mut open = stranger.begin().await.unwrap();
         let hold = format!("SELECT id FROM {} FOR UPDATE", sandbox.table("outbox_arrivals"));
         sqlx::raw_sql(AssertSqlSafe(hold)).fetch_all(&mut *open).await.unwrap();
+        let mut user = sandbox.user().await;
+        let mut both = user.begin().await.unwrap();
+        for message in [plain("both"), placed("both")] {
+            outbox.enqueue(&mut both, &message).await.unwrap();
+        }
         let looking = tokio::spawn({
             let store = store.clone();
             async move { look(&store).await }
@@ -205,15 +212,38 @@ fn what_comes_while_the_list_is_laid_is_not_overtaken() {
         // passes time: until it waits for what is on the list
         tokio::time::sleep(Duration::from_millis(300)).await;
         assert!(!looking.is_finished());
+        both.commit().await.unwrap();
         send(plain("s")).await;
-        send(NewMessage::json("t", "k", "{}").from_version("s", 5, 0)).await;
+        send(placed("s")).await;
         open.rollback().await.unwrap();
         let page = looking.await.unwrap();
-        let due = page.rows.iter().filter(|row| row.due_at <= page.now);
-        let told: Vec<_> = due.map(|row| (row.lane(), row.sequence.version)).collect();
+        let told: Vec<_> = page.rows.iter().map(|row| (row.lane(), row.sequence.version)).collect();
         assert_eq!(told, [(Some("x"), 0)], "what came meanwhile is for the next look");
+        assert!(page.next_due.is_some_and(|due| due.as_micros() < page.now.as_micros() + 100_000));
         let page = look(&store).await;
         let told: Vec<_> = page.rows.iter().map(|row| (row.lane(), row.sequence.version)).collect();
-        assert_eq!(told, [(Some("s"), 0), (Some("s"), 5), (Some("x"), 0)]);
+        let (both, s, x) = (Some("both"), Some("s"), Some("x"));
+        assert_eq!(told, [(both, 0), (both, 5), (s, 0), (s, 5), (x, 0)]);
+        // And read as a source that is known.
+        send(plain("t")).await;
+        let mut open = stranger.begin().await.unwrap();
+        let hold = format!("SELECT id FROM {} FOR UPDATE", sandbox.table("outbox_arrivals"));
+        sqlx::raw_sql(AssertSqlSafe(hold)).fetch_all(&mut *open).await.unwrap();
+        let looking = tokio::spawn(async move {
+            let lane = LaneLook { source: "both".into(), after: None, limit: 100 };
+            store.look(&Look { lanes: vec![lane], ..Look::default() }).await.unwrap()
+        });
+        // passes time: the same
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        outbox_send(&outbox, &mut user, plain("both")).await;
+        open.rollback().await.unwrap();
+        let told: Vec<_> = looking.await.unwrap().rows.iter().map(|row| row.sequence.version).collect();
+        assert_eq!(told, [0], "the second one stands before what has a place of its own");
     });
+}
+
+async fn outbox_send(outbox: &tenure_mysql::Outbox, user: &mut sqlx::MySqlConnection, message: NewMessage) {
+    let mut transaction = user.begin().await.unwrap();
+    outbox.enqueue(&mut transaction, &message).await.unwrap();
+    transaction.commit().await.unwrap();
 }

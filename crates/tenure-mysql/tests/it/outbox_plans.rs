@@ -93,8 +93,10 @@ fn the_hot_statements_read_what_they_answer_and_little_else() {
         let (first, parked) = (i64::MIN.to_string(), "X'7061726B6564'");
         let branch =
             |source: &str, id: &str, limit: &str| filled(&texts.outbox_lane, &[source, "0", "0", id, limit]);
-        let lanes =
-            |branches: &[String]| filled(&texts.outbox_lanes, &[&branches.join(" UNION ALL "), "1000"]);
+        let beside = |branches: &[String], listed: &str| {
+            filled(&texts.outbox_lanes, &[&branches.join(" UNION ALL "), "1000", listed])
+        };
+        let lanes = |branches: &[String]| beside(branches, "0");
         let step =
             [&texts.outbox_walk_find, &texts.outbox_walk_move, &texts.outbox_walk_head].map(Clone::clone);
         let walk: Vec<_> =
@@ -102,6 +104,7 @@ fn the_hot_statements_read_what_they_answer_and_little_else() {
         let asked: Vec<(&str, Vec<String>, i64)> = vec![
             ("any", vec![texts.outbox_any.clone()], 4),
             ("a lane from its middle", vec![lanes(&[branch(parked, "20000", "5")])], 40),
+            ("a lane beside the list", vec![beside(&[branch(parked, "20000", "5")], "10")], 70),
             (
                 "several lanes",
                 vec![lanes(&[
@@ -113,10 +116,10 @@ fn the_hot_statements_read_what_they_answer_and_little_else() {
             ),
             (
                 "sources beside known ones",
-                vec![filled(&texts.outbox_sources, &["X''", "X'7061726B6564',X'6130'", "20", "1000"])],
+                vec![filled(&texts.outbox_sources, &["X''", "X'7061726B6564',X'6130'", "20", "1000", "0"])],
                 60,
             ),
-            ("sources behind", vec![filled(&texts.outbox_sources, &["X'71'", "X''", "20", "1000"])], 60),
+            ("sources behind", vec![filled(&texts.outbox_sources, &["X'71'", "X''", "20", "1000", "0"])], 60),
             ("a walk of two steps", walk, 8),
             (
                 "names on a stretch that is full of one source",

@@ -34,9 +34,9 @@ use super::together::Written;
 use crate::driver::Turn;
 use crate::store::Shared;
 
-/// How long one stands in line at most. It comes to that only where what is under way stands still: behind a row that somebody
-/// holds, perhaps the very caller, or a server that is silent. Less than what a lock is waited for.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long one stands in a line at most that does not move: what is under way stands still behind a row that somebody holds, perhaps
+/// the very caller, or a server that is silent. Less than what a lock is waited for.
+const PATIENCE: Duration = Duration::from_millis(1_500);
 
 /// The appends of a store that wait.
 #[derive(Default)]
@@ -125,17 +125,19 @@ struct InLine {
 impl InLine {
     /// Waits to hear, or leaves the line.
     async fn hear(mut self, shared: &Shared) -> Result<Told, StoreError> {
-        if let Some(number) = self.number {
+        let Some(number) = self.number else { return self.told.await.map_err(|_| shared.broken_off()) };
+        let mut moves = shared.line.lock().moves();
+        loop {
             if let Ok(told) = timeout(PATIENCE, &mut self.told).await {
                 return told.map_err(|_| shared.broken_off());
             }
-            let left = shared.line.lock().leave(number);
-            if left.is_some() {
-                tracing::debug!("an append has stood in line for {PATIENCE:?} and goes by itself");
+            let mut line = shared.line.lock();
+            if moves == line.moves() && line.leave(number).is_some() {
+                tracing::debug!("an append stands in a line that does not move, and goes by itself");
                 return Ok(Told::Alone);
             }
+            moves = line.moves();
         }
-        self.told.await.map_err(|_| shared.broken_off())
     }
 }
 

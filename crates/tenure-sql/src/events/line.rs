@@ -11,7 +11,8 @@
 //! So while [`UNDER_WAY`] transactions are under way whoever comes waits, and then all that wait go together. A second
 //! transaction does not begin before as many wait for it as are in the first: so groups come out alike, instead of a large one and
 //! many of one. A lone writer waits for nobody, nor do two; and as long as all that wait fit into a group, nobody waits for more than
-//! what was under way when he came. There is no clock here: who has waited for too long says so.
+//! what was under way when he came. There is no clock here: who has waited for too long, and has seen that the line
+//! does not move, says so.
 //!
 //! Of one thing (a stream, a message, a mark) there is never more than one writer in a group, and whoever comes second waits
 //! until the first is over and then goes by itself: most likely it meets a conflict, and that must not undo a group.
@@ -121,14 +122,15 @@ pub(super) struct Line<T> {
     wanted: HashMap<Key, usize>,
     /// So many go singly before the next group.
     singly: usize,
-    /// So many have stood in line.
+    /// So many have stood in line, and so many transactions have ended.
     came: u64,
+    moves: u64,
 }
 
 impl<T> Default for Line<T> {
     fn default() -> Self {
         let (waiting, written, wanted) = Default::default();
-        Self { waiting, units: 0, under_way: 0, written, wanted, singly: 0, came: 0 }
+        Self { waiting, units: 0, under_way: 0, written, wanted, singly: 0, came: 0, moves: 0 }
     }
 }
 
@@ -155,6 +157,11 @@ impl<T> Line<T> {
         Way::Wait(number, self.next())
     }
 
+    /// How many transactions have ended: who sees that this has changed knows that the line moves.
+    pub(super) fn moves(&self) -> u64 {
+        self.moves
+    }
+
     /// One who has waited for too long leaves the line; `None` when it is among those under way.
     pub(super) fn leave(&mut self, number: u64) -> Option<T> {
         let at = self.waiting.iter().position(|waiting| waiting.number == number)?;
@@ -165,6 +172,7 @@ impl<T> Line<T> {
 
     /// A transaction is over; `undone` if it was a group that came to nothing. Says who goes now.
     pub(super) fn ended(&mut self, unit: &Unit, undone: bool) -> Next<T> {
+        self.moves += 1;
         self.units = self.units.saturating_sub(1);
         self.under_way = self.under_way.saturating_sub(unit.appends);
         remove(&mut self.written, &unit.keys);

@@ -22,8 +22,8 @@
 //! one pass over theirs. A message does not change, so it need not be read by the same snapshot.
 //!
 //! A relay that does not ask for the list (it drains a part, and most of the list would be others') has all of it laid before it
-//! looks, and what it puts into the queue goes into lanes. What has come into a lane since it asked for the list is not due yet for
-//! it: something before it may be on the list.
+//! looks, and what it puts into the queue goes into lanes. What has come on the list since then is seen by the same snapshot as lanes,
+//! and stops its source at its place.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -40,7 +40,6 @@ use crate::reader::Columns as _;
 use crate::store::Shared;
 use crate::value::Value;
 use tenure_core::StoreError;
-use tenure_core::time::StoreTime;
 
 /// How many a look lays that does not ask for the list; the next one goes on.
 const LAY_MAX: u32 = 10_000;
@@ -61,14 +60,6 @@ pub(super) struct Seen {
     pub(super) orphans: Vec<i64>,
     /// It cannot be gone by: there is something in lanes, and no row was looked at for that.
     pub(super) unchecked: bool,
-}
-
-/// What was laid for one who does not ask for the list.
-pub(super) struct Laid {
-    /// When it was asked what is on the list.
-    pub(super) asked_at: StoreTime,
-    /// How far it was laid, if there may be more.
-    pub(super) up_to: Option<RowId>,
 }
 
 /// Sources of which nothing may go.
@@ -154,7 +145,8 @@ impl Shared {
         }
         let rows = rows.rows.into_iter().map(|row| arrived(row, self.reader()));
         let rows = rows.collect::<Result<Vec<_>, _>>()?;
-        Ok(Some(meet(after + 1..=last, rows, listed >= i64::from(look.limit))))
+        let more = reader.need(row.number("more"), "more")? != 0;
+        Ok(Some(meet(after + 1..=last, rows, more)))
     }
 
     /// Whether the next look at the list may go by a count.
@@ -250,20 +242,16 @@ impl Shared {
         [Call::new(&self.statements.pending_lay, all()), Call::new(&self.statements.arrivals_remove, all())]
     }
 
-    /// Lays all that has just come into its lane, for a relay that does not ask for the list. All is seen by one snapshot, or what came
-    /// late could be left on the list while what stands behind it is laid. And the clock is asked before that: what comes on the list
-    /// later, and what stands behind it and is put straight into its lane, comes due later too.
-    pub(super) async fn lay_all(&self, session: &mut dyn Session) -> Result<Laid, Stop> {
+    /// Lays all that has just come into its lane, for a relay that does not ask for the list. Answers how far it has come if there
+    /// may be more. All is seen by one snapshot, or what came late could be left on the list while what stands behind it is laid. What
+    /// comes later is seen beside lanes ([`listed_max`](super::look::listed_max)).
+    pub(super) async fn lay_all(&self, session: &mut dyn Session) -> Result<Option<RowId>, Stop> {
         self.note_laned(true);
-        let texts = &self.statements;
-        let ask =
-            [Call::new(&texts.outbox_clock, []), Call::new(&texts.arrivals_first, vec![LAY_MAX.into()])];
-        let mut answers = session.run_all(&ask).await?;
-        let numbers = self.numbers(answers.pop().unwrap_or_default())?;
-        let asked_at = self.clock(&answers.pop().unwrap_or_default().rows)?;
+        let first = Call::new(&self.statements.arrivals_first, vec![LAY_MAX.into()]);
+        let numbers = self.numbers(session.run(&first).await?)?;
         self.lay(session, &numbers).await?;
         let last = numbers.last().copied().map(RowId);
-        Ok(Laid { asked_at, up_to: last.filter(|_| numbers.len() >= LAY_MAX as usize) })
+        Ok(last.filter(|_| numbers.len() >= LAY_MAX as usize))
     }
 
     /// Leaves out of a page what came behind something that is on the list still, after this number.
@@ -354,6 +342,7 @@ mod tests {
     use std::time::Duration;
 
     use tenure_core::outbox::{Found, Kind, Next, Sequence};
+    use tenure_core::time::StoreTime;
 
     use super::*;
 

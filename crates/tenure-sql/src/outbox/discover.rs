@@ -10,11 +10,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use tenure_core::outbox::{Discover, Page, Part};
+use tenure_core::outbox::{Discover, Look, Page, Part};
 use tenure_core::time::StoreTime;
 
 use super::cells::{Cells, Stand};
-use super::look::{FRESH_MAX, lanes, note_due};
+use super::look::{AGAIN, FRESH_MAX, lanes, listed_max, note_due};
 use super::unit::Stop;
 use crate::driver::{Call, Session};
 use crate::limits::STATEMENT_ROWS;
@@ -36,7 +36,7 @@ const HEADS: usize = 128;
 const EXCEPT_MAX: usize = 900;
 
 /// The statement that reads a page.
-pub(super) fn page<'s>(shared: &'s Shared, discover: &Discover, part: Option<Part>) -> Call<'s> {
+pub(super) fn page<'s>(shared: &'s Shared, discover: &Discover, look: &Look) -> Call<'s> {
     let after = discover.after.as_deref().unwrap_or_default().as_bytes();
     let mut known: Vec<&[u8]> = discover.except.iter().map(String::as_bytes).collect();
     known.retain(|source| *source > after);
@@ -45,7 +45,9 @@ pub(super) fn page<'s>(shared: &'s Shared, discover: &Discover, part: Option<Par
     known.truncate(EXCEPT_MAX);
     // No source is empty, and to leave out nothing at all must not leave out everything.
     known.push(b"");
-    let params = vec![after.into(), Value::list(known), rows(discover, part).into(), FRESH_MAX.into()];
+    let rows = rows(discover, look.part);
+    let params =
+        vec![after.into(), Value::list(known), rows.into(), FRESH_MAX.into(), listed_max(look).into()];
     Call::new(&shared.statements.outbox_sources, params)
 }
 
@@ -160,10 +162,11 @@ impl Shared {
         &self,
         session: &mut dyn Session,
         discover: &Discover,
-        part: Option<Part>,
+        look: &Look,
         first: Vec<Row>,
         (page, orphans): (&mut Page, &mut Vec<i64>),
     ) -> Result<(), Stop> {
+        let part = look.part;
         let mut search = Search {
             except: discover.except.iter().map(String::as_bytes).collect(),
             part,
@@ -213,12 +216,12 @@ impl Shared {
                     note_due(page, due_at);
                     rest(page, head.source, Some(due_at));
                 }
-                Some(_) if unseen || fresh.contains(&head.source) => {}
+                Some(_) if unseen || fresh.contains(&head.source) => note_due(page, page.now.after(AGAIN)),
                 Some(_) if head.whole => ids.extend(head.ids),
                 Some(_) => deep.push((head.source, None, discover.rows_each)),
             }
         }
-        let mut calls = lanes(self, deep);
+        let mut calls = lanes(self, listed_max(look), deep);
         for ids in ids.chunks(STATEMENT_ROWS) {
             let list = Value::list(ids.iter().copied());
             calls.push(Call::new(&self.statements.outbox_rows, vec![list]));

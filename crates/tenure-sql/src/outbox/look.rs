@@ -28,14 +28,20 @@ use crate::value::Value;
 pub(super) const FRESH_MAX: u32 = 1_000;
 
 /// When to look again that has left some of them which cannot be had: not at once, for they may be locked for long.
-const AGAIN: Duration = Duration::from_millis(20);
+pub(super) const AGAIN: Duration = Duration::from_millis(20);
 
 /// How often a look is repeated that has found nothing but what had to be put in order first.
 const LOOKS: usize = 5;
 
-/// The statements that read rows of some sources: where each is read from, and how many.
+/// How many messages on the list of what has just come are seen beside lanes: none by those who read the list itself.
+pub(super) fn listed_max(look: &Look) -> u32 {
+    if look.arrivals.is_some() { 0 } else { FRESH_MAX }
+}
+
+/// The statements that read rows of some sources: where each is read from, and how many; and how much of the list is seen beside them.
 pub(super) fn lanes<'s>(
     shared: &'s Shared,
+    listed: u32,
     lanes: impl IntoIterator<Item = (impl AsRef<[u8]>, Option<Place>, u32)>,
 ) -> Vec<Call<'s>> {
     let (mut heads, mut places) = (Vec::new(), Vec::new());
@@ -54,7 +60,7 @@ pub(super) fn lanes<'s>(
     asked
         .map(|(one, each)| {
             let branches = Value::Branches { one: one.clone(), each };
-            Call::new(&statements.outbox_lanes, vec![branches, FRESH_MAX.into()])
+            Call::new(&statements.outbox_lanes, vec![branches, FRESH_MAX.into(), listed.into()])
         })
         .collect()
 }
@@ -101,12 +107,11 @@ impl Shared {
             }
         }
         let lists = look.arrivals.is_some();
-        let mut laid = None;
+        let mut laid_to = None;
         if !lists {
-            laid = Some(self.lay_all(session).await?);
+            laid_to = self.lay_all(session).await?;
         }
-        let asked_at = laid.as_ref().map(|laid| laid.asked_at);
-        let mut seen = self.look_once(session, look, asked_at).await?;
+        let mut seen = self.look_once(session, look).await?;
         for tried in 0.. {
             let adopts = seen.fresh && !idle;
             if adopts {
@@ -120,7 +125,7 @@ impl Shared {
             if found || tried == LOOKS || !(adopts || seen.is_changed()) {
                 break;
             }
-            seen = self.look_once(session, look, asked_at).await?;
+            seen = self.look_once(session, look).await?;
         }
         let left = seen.orphans.len() + seen.listed_orphans.len() > 0;
         let mut page = seen.page;
@@ -129,7 +134,6 @@ impl Shared {
             let again = if more { page.now } else { page.now.after(AGAIN) };
             note_due(&mut page, again);
         }
-        let laid_to = laid.and_then(|laid| laid.up_to);
         if let Some(laid_to) = laid_to {
             Self::leave_out_unlaid(&mut page, laid_to);
         }
@@ -142,23 +146,18 @@ impl Shared {
         Ok(page)
     }
 
-    /// Looks at what is in the queue. By the clock, or by the moment at which it was asked what is on the list: whatever has come
-    /// into a lane since then may stand behind something on the list that nobody has seen.
-    async fn look_once(
-        &self,
-        session: &mut dyn Session,
-        look: &Look,
-        asked_at: Option<StoreTime>,
-    ) -> Result<Once, Stop> {
+    /// Looks at what is in the queue.
+    async fn look_once(&self, session: &mut dyn Session, look: &Look) -> Result<Once, Stop> {
         let here = |lane: &&LaneLook| look.part.is_none_or(|part| part.has_source(lane.source.as_bytes()));
         let known = look.lanes.iter().filter(here);
-        let mut calls = lanes(self, known.map(|lane| (lane.source.as_bytes(), lane.after, lane.limit)));
+        let mut calls =
+            lanes(self, listed_max(look), known.map(|lane| (lane.source.as_bytes(), lane.after, lane.limit)));
         let asked_lanes = calls.len();
         if let Some(unordered) = &look.unordered {
             calls.extend(unordered::calls(self, unordered, look.part));
         }
         if let Some(discover) = &look.discover {
-            calls.push(discover::page(self, discover, look.part));
+            calls.push(discover::page(self, discover, look));
         }
         // What a statement before it took for due is due by this clock too. And what it finds due that comes behind something on the
         // list finds that there: so the list is last.
@@ -187,26 +186,20 @@ impl Shared {
             };
         }
         let (now, fresh) = self.fresh(&answers.pop().unwrap_or_default())?;
-        let mut page = Page::empty(asked_at.unwrap_or(now));
+        let mut page = Page::empty(now);
         page.arrivals = std::mem::take(&mut list.found);
         let sources = look.discover.as_ref().and_then(|_| answers.pop());
         let unordered = answers.split_off(asked_lanes.min(answers.len()));
         let mut orphans = Vec::new();
         self.take_lanes(answers, &mut page, &mut orphans)?;
         if let (Some(discover), Some(sources)) = (&look.discover, sources) {
-            self.discover(session, discover, look.part, sources.rows, (&mut page, &mut orphans)).await?;
+            self.discover(session, discover, look, sources.rows, (&mut page, &mut orphans)).await?;
         }
         if let Some(look_unordered) = &look.unordered {
             let into = (&mut page, &mut orphans);
             self.take_unordered(session, look_unordered, look.part, unordered, into).await?;
         }
         page.rows.retain(|row| !list.held_up.holds(row));
-        // Of what has no source, the server has judged by its own clock what is due.
-        let early = page.rows.iter().filter(|row| row.lane().is_none() && row.due_at > page.now);
-        if let Some(due_at) = early.map(|row| row.due_at).min() {
-            page.rows.retain(|row| row.lane().is_some() || row.due_at <= page.now);
-            note_due(&mut page, due_at);
-        }
         Ok(Once { page, fresh, orphans, lay: list.lay, listed_orphans: list.orphans })
     }
 
@@ -254,6 +247,9 @@ impl Shared {
             }
             if stand != Stand::Waits || row.due_at > page.now {
                 stopped.clone_from(&row.source);
+            }
+            if stand == Stand::Fresh {
+                note_due(page, page.now.after(AGAIN));
             }
             if stand == Stand::Waits {
                 page.rows.push(row);
