@@ -50,7 +50,7 @@ impl Innodb {
             command.args(kit.server.get_args()).arg("--no-defaults").args(settings(port, durability));
             command.arg(format!("--datadir={}", kit.data.display()));
             command.arg(format!("--init-file={}", setup.display()));
-            command.args(&kit.options);
+            command.args(&kit.options).env("TMPDIR", folder);
             // It has nothing to save: its files are removed.
             let mut server = Server::spawn(kit.name, command, folder, "KILL")?;
             server.wait_ready(|| ask((kit.client)(), port, "select 1").is_ok())?;

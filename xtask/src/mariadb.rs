@@ -37,6 +37,8 @@ fn init(program: &Path, data: &Path, account: Account, folder: &Path) -> Result<
     let mut install = account.command(program);
     install
         .current_dir(folder)
+        // A server that starts removes what it finds of temporary tables where it puts its own, also those of another one.
+        .env("TMPDIR", folder)
         .arg("--no-defaults")
         .arg(format!("--datadir={}", data.display()))
         // Root without a password, and not only by the socket. Users get addresses, not the name of this machine.
