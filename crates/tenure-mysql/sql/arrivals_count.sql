@@ -1,6 +1,6 @@
 -- How many of some numbers that follow one another have just come, and the last of them: where no other is between, they need not be
--- named. Whether there is more behind them. And whether there is anything that only arrivals_look can judge: what was missed, what is to be put into the queue, and what
--- is in lanes. All by one snapshot.
+-- named. Whether there is more behind them. And whether there is anything that only arrivals_look can judge: what was missed, what is
+-- to be put into the queue, and what is in lanes. All by one snapshot.
 -- $1 after which number, $2 how many numbers, $3 $4 what was missed: all before this number, and these
 SELECT COUNT(*) AS listed, MAX(a.id) AS last,
        EXISTS (SELECT 1 FROM {outbox_arrivals} FORCE INDEX (PRIMARY) WHERE id > $1 + $2) AS more,

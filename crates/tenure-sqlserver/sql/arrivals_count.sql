@@ -1,6 +1,6 @@
 -- How many of some numbers that follow one another have just come, and the last of them: where no other is between, they need not be
--- named. Whether there is more behind them. And whether there is anything that only arrivals_look can judge: what was missed, what is to be put into the queue, and what
--- is in lanes. All by one snapshot where rows are versioned.
+-- named. Whether there is more behind them. And whether there is anything that only arrivals_look can judge: what was missed, what is
+-- to be put into the queue, and what is in lanes. All by one snapshot where rows are versioned.
 -- 1 after which number, 2 how many numbers, 3 4 what was missed: all before this number, and these
 SELECT COUNT_BIG(*) AS listed, MAX(a.id) AS last,
        CASE WHEN EXISTS (SELECT 1 FROM {outbox_arrivals} AS b WHERE b.id > @P1 + @P2) THEN 1 ELSE 0 END AS more,

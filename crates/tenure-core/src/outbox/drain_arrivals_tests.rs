@@ -462,6 +462,17 @@ fn what_stands_between_gaps_waits_for_no_more_than_a_moment_however_many_runs_th
 }
 
 #[test]
+fn what_has_waited_for_a_moment_goes_before_runs_that_would_fill_the_batch() {
+    let mut drain = drain(RelaySettings { batch: 16, ..RelaySettings::default() });
+    List((0..=44).map(|id| (id, None)).collect()).looked(&mut drain, 0);
+    let mut flights: Vec<_> = std::iter::from_fn(|| drain.next_flight(1)).collect();
+    let landed: Vec<_> = std::iter::once(0).chain(5..=44).collect();
+    land_some(&mut drain, &mut flights, &landed);
+    assert_eq!(recorded(&mut drain, 0), Some((5..=20).collect()));
+    assert_eq!(recorded(&mut drain, 5), Some(std::iter::once(0).chain(21..=35).collect()));
+}
+
+#[test]
 fn a_failure_goes_before_all_others() {
     let (mut drain, mut flights) = under_way(2, 1..=9);
     land(&mut drain, flights.remove(7), &Verdict::transient("no"));

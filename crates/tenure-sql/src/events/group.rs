@@ -34,8 +34,8 @@ use super::together::Written;
 use crate::driver::Turn;
 use crate::store::Shared;
 
-/// How long one stands in a line at most that does not move: what is under way stands still behind a row that somebody holds, perhaps
-/// the very caller, or a server that is silent. Less than what a lock is waited for.
+/// How long one sees the line stand still before he leaves it, looked at by each in steps of this: what is under way stands still behind a
+/// row that somebody holds, perhaps the very caller, or a server that is silent.
 const PATIENCE: Duration = Duration::from_millis(1_500);
 
 /// The appends of a store that wait.
