@@ -1,7 +1,7 @@
 -- Messages in the order of their numbers, wherever they stand: for those that arrivals_count has counted, which are all of a stretch.
 -- To ask for each by its number costs twice as much.
 -- $1 after which number, $2 how many
-SELECT o.id, {pending_lane_fragment} AS lane, {outbox_message_columns}
+SELECT o.id, {outbox_message_columns}
 FROM {outbox} AS o FORCE INDEX (PRIMARY)
 WHERE o.id > $1
 ORDER BY o.id

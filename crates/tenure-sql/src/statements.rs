@@ -76,7 +76,7 @@ declare! { $
     arrivals_first arrivals_add arrivals_add_one arrivals_put arrivals_hold arrivals_remove arrivals_remove_run arrivals_orphans
     fresh_columns fresh_any fresh_hold fresh_clear orphans_hold orphans_delete
     outbox_lanes outbox_lane outbox_lane_head outbox_sources outbox_walk outbox_walk_find outbox_walk_move outbox_walk_head
-    outbox_walk_end outbox_names outbox_heads outbox_head
+    outbox_walk_end outbox_names outbox_heads outbox_head outbox_between
     outbox_unordered outbox_unordered_narrow outbox_unordered_next outbox_rows outbox_load
     outbox_lock outbox_finish outbox_again outbox_halt outbox_revive outbox_release outbox_delete
     attempts_add attempts_add_run attempts_list attempts_delete

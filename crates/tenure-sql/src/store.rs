@@ -9,6 +9,7 @@ use tenure_core::naming::Naming;
 
 use crate::driver::Driver;
 use crate::events::AppendLine;
+use crate::outbox::Beside;
 use crate::reader::Reader;
 use crate::row::Row;
 use crate::schema::Migration;
@@ -29,8 +30,10 @@ pub(crate) struct Shared {
     pub(crate) quotes: (char, char),
     /// Whether the last look has seen anything in lanes of the outbox. A hint: what is gone by it is looked at once more.
     pub(crate) laned: AtomicBool,
-    /// Whether the numbers of what has just come had no gap when they were last looked at. A hint too.
+    /// Whether the numbers of what has just come had no gap when they were last looked at, and what stood in lanes beside them. Hints
+    /// too.
     pub(crate) gapless: AtomicBool,
+    pub(crate) beside: Beside,
     /// The appends that wait, to go together.
     pub(crate) line: AppendLine,
 }
@@ -54,6 +57,7 @@ impl SqlStore {
             quotes,
             laned: AtomicBool::new(false),
             gapless: AtomicBool::new(false),
+            beside: Beside::default(),
             line: AppendLine::default(),
         };
         Self { shared: Arc::new(shared) }

@@ -92,7 +92,7 @@ pub(crate) struct RelayArgs {
     #[arg(long, env = "TENURE_CONCURRENCY", value_name = "N", default_value_t = 64)]
     pub(crate) concurrency: usize,
     /// How many rows are held in memory
-    #[arg(long, env = "TENURE_READ_AHEAD", value_name = "N", default_value_t = 4096)]
+    #[arg(long, env = "TENURE_READ_AHEAD", value_name = "N", default_value_t = 8192)]
     pub(crate) read_ahead: usize,
     /// How long one delivery may take
     #[arg(long, env = "TENURE_DEADLINE", value_name = "DURATION", default_value = "30s", value_parser = duration)]

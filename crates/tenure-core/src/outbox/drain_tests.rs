@@ -314,6 +314,11 @@ fn memory_is_bounded_whatever_the_store_holds() {
     assert!(drain.held() <= 3 * 8, "{}", drain.held());
 }
 
+/// With 64 rows of each of 64 sources there is room for no more.
+fn as_full_as_can_be() -> RelaySettings {
+    RelaySettings { read_ahead: 4096, batch: 1024, ..RelaySettings::default() }
+}
+
 /// Rows of 64 sources, `each` of every one, all of which were delivered at once and wait to be recorded.
 fn delivered(settings: RelaySettings, each: i64) -> Drain {
     let rows = (0..64).flat_map(|n| (0..each).map(move |k| row(n * each + k, Some(&format!("s{n:02}")))));
@@ -331,7 +336,7 @@ fn deliver_all(drain: &mut Drain) {
 
 #[test]
 fn sources_are_read_in_turns_by_as_many_rows_as_fly_at_once() {
-    let mut drain = delivered(RelaySettings::default(), 64);
+    let mut drain = delivered(as_full_as_can_be(), 64);
     let mut asked = std::collections::HashSet::new();
     for turn in 0..4 {
         assert_eq!(record_all(&mut drain, at(1)).len(), 1024);
@@ -361,7 +366,7 @@ fn answer(look: &Look, id: &mut i64, count: impl Fn(&LaneLook) -> u32) -> Vec<St
 
 #[test]
 fn a_look_for_what_was_committed_late_takes_no_source_s_turn() {
-    let (mut drain, mut id) = (delivered(RelaySettings::default(), 64), 100_000);
+    let (mut drain, mut id) = (delivered(as_full_as_can_be(), 64), 100_000);
     let mut asked = std::collections::HashSet::new();
     // The third look is one at all heads, with which nobody gets a helping.
     for (turn, now) in [at(1), at(2), at(1_500), at(1_501)].into_iter().enumerate() {

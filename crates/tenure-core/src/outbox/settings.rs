@@ -27,9 +27,9 @@ pub struct RelaySettings {
     pub deadline: Duration,
     /// How many deliveries are under way at once; never two of one source. 64.
     pub concurrency: usize,
-    /// How many rows are held in memory, waiting, under way or not recorded yet. 4096.
+    /// How many rows are held in memory, waiting, under way or not recorded yet. 8192.
     pub read_ahead: usize,
-    /// How many outcomes are recorded at once, at most. 1024.
+    /// How many outcomes are recorded at once, at most. 2048.
     pub batch: usize,
     /// How many rows of one source go to the sink in one go. 64.
     pub run: usize,
@@ -54,8 +54,8 @@ impl Default for RelaySettings {
             on_dead: OnDead::default(),
             deadline: Duration::from_secs(30),
             concurrency: 64,
-            read_ahead: 4096,
-            batch: 1024,
+            read_ahead: 8192,
+            batch: 2048,
             run: 64,
             limits: Limits::default(),
             drain: Duration::from_secs(10),

@@ -18,14 +18,15 @@
 //! Lanes are read before the list ([`look`](super::look)): what stands behind something on the list, and was seen in its lane, finds
 //! that there. Where a look lays something, it tells nothing that it has seen in that lane, for this may belong before it.
 //!
-//! Where the numbers on the list have no gap, and nothing else is to be considered, they are counted and not read, and the messages come by
-//! one pass over theirs. A message does not change, so it need not be read by the same snapshot.
+//! Where the numbers on the list have no gap, and nothing is to be put into the queue, they are counted and not read, and the messages come by
+//! one pass over theirs. A message does not change, so it need not be read by the same snapshot. Nor need be seen by it what is in lanes,
+//! as long as that is seen later ([`beside`](super::beside)).
 //!
 //! A relay that does not ask for the list (it drains a part, and most of the list would be others') has all of it laid before it
 //! looks, and what it puts into the queue goes into lanes. What has come on the list since then is seen by the same snapshot as lanes,
 //! and stops its source at its place.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::RangeInclusive;
 use std::sync::atomic::Ordering;
 
@@ -45,6 +46,8 @@ use tenure_core::StoreError;
 const LAY_MAX: u32 = 10_000;
 /// So many numbers without a gap are worth statements of their own.
 const RUN_MIN: usize = 32;
+/// So many of them one statement notes or removes at most: SQL Server locks whole tables from 5,000 on.
+const RUN_MAX: usize = 4_000;
 /// Deliveries that take less than this are noted with the longest of those beside them: one statement notes them all.
 const ALIKE_US: u128 = 1_000;
 
@@ -60,6 +63,23 @@ pub(super) struct Seen {
     pub(super) orphans: Vec<i64>,
     /// It cannot be gone by: there is something in lanes, and no row was looked at for that.
     pub(super) unchecked: bool,
+}
+
+impl Seen {
+    /// What is of these sources is to be laid behind what is in their lanes.
+    fn lay_behind(&mut self, sources: &BTreeSet<Vec<u8>>) {
+        let behind = |row: &Stored| row.lane().is_some_and(|source| sources.contains(source.as_bytes()));
+        let laid: Vec<_> = self.found.rows.extract_if(.., |row| behind(row)).collect();
+        self.lay = laid.iter().map(|row| row.id.0).collect();
+        self.held_up = HeldUp::Some(laid.into_iter().filter_map(|row| row.source).collect());
+    }
+}
+
+/// A look at a list that is likely to have no gap.
+pub(super) struct Count<'s> {
+    pub(super) calls: [Call<'s>; 4],
+    /// The sources that it takes to have something in their lanes.
+    pub(super) lanes: Vec<Vec<u8>>,
 }
 
 /// Sources of which nothing may go.
@@ -112,10 +132,11 @@ impl Shared {
     }
 
     /// The statements of a look at a list that is likely to have no gap. They follow one another: what the first one has counted is there
-    /// for the second.
-    pub(super) fn count_calls(&self, look: &ArrivalsLook) -> Option<[Call<'_>; 2]> {
+    /// for the second, and what goes before it is in its lane for the last ones.
+    pub(super) fn count_calls(&self, look: &ArrivalsLook) -> Option<Count<'_>> {
         let after = look.after.filter(|_| self.gapless.load(Ordering::Relaxed))?;
-        if self.checks_lanes() || !look.lay.is_empty() {
+        let lanes = self.beside.guess()?;
+        if !look.lay.is_empty() {
             return None;
         }
         let before = look.missed.before.map_or(i64::MIN, |before| before.0);
@@ -123,19 +144,29 @@ impl Shared {
         let stretch = || vec![Value::from(after.0), look.limit.into()];
         let count = stretch().into_iter().chain([before.into(), missed]).collect::<Vec<_>>();
         let texts = &self.statements;
-        Some([Call::new(&texts.arrivals_count, count), Call::new(&texts.arrivals_rows, stretch())])
+        let [heads, between] = self.lanes_calls(&lanes);
+        let calls = [
+            Call::new(&texts.arrivals_count, count),
+            Call::new(&texts.arrivals_rows, stretch()),
+            heads,
+            between,
+        ];
+        Some(Count { calls, lanes })
     }
 
     /// Takes the answers to [`count_calls`](Self::count_calls). `None`: there is more to be considered than a count.
-    pub(super) fn take_counted(
+    pub(super) async fn take_counted(
         &self,
+        session: &mut dyn Session,
         look: &ArrivalsLook,
-        count: &Answer,
-        rows: Answer,
-    ) -> Result<Option<Seen>, StoreError> {
+        guess: Vec<Vec<u8>>,
+        answers: Vec<Answer>,
+    ) -> Result<Option<Seen>, Stop> {
+        let [count, rows, heads, between] = <[Answer; 4]>::try_from(answers).map_err(|_| self.no_row())?;
         let (reader, row) = (self.reader(), self.only(&count.rows)?);
         let listed = reader.need(row.number("listed"), "listed")?;
         let beside = reader.need(row.number("beside"), "beside")? != 0;
+        let more = reader.need(row.number("more"), "more")? != 0;
         let after = look.after.map_or(0, |after| after.0);
         let last = reader.maybe(row.number("last"), "last")?.unwrap_or(after);
         let gapless = !beside && listed > 0 && last - after == listed;
@@ -143,10 +174,16 @@ impl Shared {
         if !gapless {
             return Ok(None);
         }
+        let lanes = self.see_lanes(session, guess, heads, between).await?;
+        let Some(lanes) = self.beside.note(lanes, listed) else { return Ok(None) };
+        self.note_laned(lanes.any);
         let rows = rows.rows.into_iter().map(|row| arrived(row, self.reader()));
         let rows = rows.collect::<Result<Vec<_>, _>>()?;
-        let more = reader.need(row.number("more"), "more")? != 0;
-        Ok(Some(meet(after + 1..=last, rows, more)))
+        let mut seen = meet(after + 1..=last, rows, more);
+        if !lanes.sources.is_empty() {
+            seen.lay_behind(&lanes.sources);
+        }
+        Ok(Some(seen))
     }
 
     /// Whether the next look at the list may go by a count.
@@ -179,7 +216,7 @@ impl Shared {
         // The server need not give them in any order.
         rows.sort_by_key(|(row, _)| row.id);
         let missed = rows.partition_point(|(row, _)| look.after.is_some_and(|after| row.id <= after));
-        let alone = missed == 0 && fresh_rows == 0 && !laned;
+        let alone = missed == 0 && fresh_rows == 0;
         self.note_gapless(alone && stretch(&rows, look) == rows.len() as u64);
         let limit = look.missed.limit as usize;
         seen.found.more_missed = limit > 0 && missed >= limit;
@@ -305,7 +342,7 @@ pub(super) fn runs(outcomes: &[&Outcome]) -> Vec<Run> {
         one.id.0 + 1 == next.id.0 && quick(one) && quick(next)
     };
     let mut runs = Vec::new();
-    for group in outcomes.chunk_by(follows) {
+    for group in outcomes.chunk_by(follows).flat_map(|group| group.chunks(RUN_MAX)) {
         if let [first, .., last] = group
             && group.len() >= RUN_MIN
         {
@@ -361,6 +398,16 @@ mod tests {
         assert_eq!(runs, [Run { first: 1, last: few, took_us: 5 }]);
         assert_eq!(runs[0].count(), RUN_MIN as u64);
         assert!(runs[0].holds(RowId(few)) && !runs[0].holds(RowId(few + 1)));
+    }
+
+    #[test]
+    fn no_run_is_longer_than_what_one_statement_may_take() {
+        let many = i64::try_from(2 * RUN_MAX).unwrap() + 40;
+        let outcomes: Vec<_> = (1..=many).map(|id| outcome(id, 5)).collect();
+        let runs = runs(&outcomes.iter().collect::<Vec<_>>());
+        let counts: Vec<_> = runs.iter().map(|run| run.count()).collect();
+        assert_eq!(counts, [RUN_MAX as u64, RUN_MAX as u64, 40]);
+        assert!(runs.windows(2).all(|pair| pair[0].last + 1 == pair[1].first));
     }
 
     fn rows(numbers: impl IntoIterator<Item = i64>) -> Vec<Stored> {

@@ -2,7 +2,7 @@
 //! are moved, not copied.
 
 use tenure_core::StoreError;
-use tenure_core::outbox::{Body, Found, RowId, Sequence, Stored};
+use tenure_core::outbox::{Body, Found, RowId, SOURCE_MAX_BYTES, Sequence, Stored};
 use tenure_core::time::StoreTime;
 
 use crate::reader::{Reader, counted};
@@ -127,8 +127,12 @@ pub(super) fn stored(row: Row, reader: Reader<'_>) -> Result<(Stored, Stand), St
 /// A row of `arrivals_rows`.
 pub(super) fn arrived(row: Row, reader: Reader<'_>) -> Result<Stored, StoreError> {
     let mut cells = Cells::of(row, reader);
-    let (id, lane) = (RowId(cells.whole()?), cells.bytes()?.unwrap_or_default());
-    message(cells, id, !lane.is_empty())
+    let id = RowId(cells.whole()?);
+    let message = message(cells, id, false)?;
+    // What is longer than this is longer still where it was cut short.
+    let ordered =
+        message.source.as_ref().is_some_and(|source| (1..=SOURCE_MAX_BYTES).contains(&source.len()));
+    Ok(Stored { ordered, ..message })
 }
 
 /// What a message says itself; nothing else is left of its row. It is due, and was not tried.

@@ -164,18 +164,27 @@ impl Shared {
         calls.push(Call::new(&self.statements.fresh_any, []));
         let checked = self.checks_lanes();
         let counted = look.arrivals.as_ref().and_then(|list| self.count_calls(list));
-        let counts = counted.is_some();
-        match counted {
-            Some(counted) => calls.extend(counted),
-            None => calls.extend(look.arrivals.as_ref().map(|list| self.arrivals_call(list, checked))),
-        }
+        let before_list = calls.len();
+        let guess = match counted {
+            Some(counted) => {
+                calls.extend(counted.calls);
+                Some(counted.lanes)
+            }
+            None => {
+                calls.extend(look.arrivals.as_ref().map(|list| self.arrivals_call(list, checked)));
+                None
+            }
+        };
         let mut answers = session.run_all(&calls).await?;
         let mut list = Seen::default();
         if let Some(asked) = &look.arrivals {
-            let answer = answers.pop().unwrap_or_default();
-            let seen = match counts {
-                true => self.take_counted(asked, &answers.pop().unwrap_or_default(), answer)?,
-                false => Some(self.take_arrivals(asked, answer, checked)?).filter(|seen| !seen.unchecked),
+            let mut told = answers.split_off(before_list.min(answers.len()));
+            let seen = match guess {
+                Some(guess) => self.take_counted(session, asked, guess, told).await?,
+                None => {
+                    let answer = told.pop().unwrap_or_default();
+                    Some(self.take_arrivals(asked, answer, checked)?).filter(|seen| !seen.unchecked)
+                }
             };
             list = match seen {
                 Some(seen) => seen,

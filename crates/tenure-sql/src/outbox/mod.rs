@@ -6,6 +6,7 @@
 //! | `store` | the contract of a relay: each call one unit of work |
 //! | `look`, `discover`, `unordered` | what is pending, and how sources are found |
 //! | `arrivals` | what has just come: the list, and how it is laid into lanes |
+//! | `beside` | what stands in lanes while the list is counted |
 //! | `adopt` | what other programs have inserted; who excludes whom |
 //! | `record` | what came of attempts |
 //! | `sweep` | retention |
@@ -17,6 +18,7 @@
 mod admin;
 mod adopt;
 mod arrivals;
+mod beside;
 mod cells;
 mod dead;
 mod discover;
@@ -32,6 +34,7 @@ mod sweep;
 mod unit;
 mod unordered;
 
+pub(crate) use beside::Beside;
 pub use enqueue::Outbox;
 pub(crate) use enqueue::Queues;
 pub use inbox::Inbox;

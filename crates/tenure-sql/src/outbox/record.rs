@@ -55,16 +55,24 @@ impl Shared {
         let mut to_note = outcomes.clone();
         if quick {
             let (by_run, removed) = held.split_at(noted.len().min(held.len()));
-            let finished: u64 = removed.iter().map(|answer| answer.changed).sum();
+            let mut finished: u64 = removed.iter().map(|answer| answer.changed).sum();
+            // What of a run was not on the list may stand in lanes.
+            let short = noted.iter().zip(removed).filter(|(run, removed)| removed.changed < run.count());
+            let short: Vec<_> = short.map(|(run, _)| *run).collect();
+            let in_short = |outcome: &&&Outcome| short.iter().any(|run| run.holds(outcome.id));
+            let rest: Vec<_> = outcomes.iter().filter(in_short).copied().collect();
+            if !rest.is_empty() {
+                let answers = session.run_all(&self.finishing_lanes(&rest)).await?;
+                finished += answers.iter().map(|answer| answer.changed).sum::<u64>();
+            }
             if finished != outcomes.len() as u64 {
                 session.run(&Call::new(&statements.rollback, [])).await?;
                 return Ok(None);
             }
-            // Some of a run may have stood in lanes: then each is noted by itself, and what is noted already stays.
+            // Then each is noted by itself, and what is noted already stays.
             let whole = by_run.iter().zip(&noted).filter(|(answer, run)| answer.changed == run.count());
-            for (_, run) in whole {
-                to_note.retain(|outcome| !run.holds(outcome.id));
-            }
+            let whole: Vec<_> = whole.map(|(_, run)| *run).collect();
+            to_note.retain(|outcome| !whole.iter().any(|run| run.holds(outcome.id)));
         } else {
             let rows = self.held(held)?;
             outcomes.retain(|outcome| {
@@ -86,8 +94,8 @@ impl Shared {
     }
 
     /// The statements that take messages out of the queue that are all done, by the same attempt, as nearly all are: it is seen
-    /// by the number of rows whether all of them were there. Before them those that note the attempts of runs. The list before lanes,
-    /// as everyone does.
+    /// by the number of rows whether all of them were there. Before them those that note the attempts of runs, which are taken to be on
+    /// the list. The list before lanes, as everyone does.
     fn finishing(
         &self,
         outcomes: &[&Outcome],
@@ -109,22 +117,29 @@ impl Shared {
             Call::new(&texts.arrivals_remove_run, params)
         };
         calls.extend(noted.iter().map(remove));
+        let alone = outcomes.iter().filter(|outcome| !noted.iter().any(|run| run.holds(outcome.id)));
+        let alone: Vec<_> = alone.copied().collect();
         // On the list stands only what was never tried.
         if attempt == 1 {
-            let alone = outcomes.iter().map(|outcome| outcome.id);
-            let alone: Vec<_> = alone.filter(|id| !noted.iter().any(|run| run.holds(*id))).collect();
             for some in alone.chunks(STATEMENT_ROWS) {
-                let ids = Value::list(some.iter().map(|id| id.0));
+                let ids = Value::list(some.iter().map(|outcome| outcome.id.0));
                 calls.push(Call::new(&texts.arrivals_remove, vec![ids]));
             }
         }
         if attempt > 1 || self.checks_lanes() {
-            for some in outcomes.chunks(STATEMENT_ROWS) {
-                let ids = Value::list(some.iter().map(|outcome| outcome.id.0));
-                calls.push(Call::new(&texts.outbox_finish, vec![ids, (i64::from(attempt) - 1).into()]));
-            }
+            calls.extend(self.finishing_lanes(&alone));
         }
         calls
+    }
+
+    /// The statements that take those of these messages out of the queue that stand in lanes. They are all of one attempt.
+    fn finishing_lanes(&self, outcomes: &[&Outcome]) -> Vec<Call<'_>> {
+        let finish = |some: &[&Outcome]| {
+            let ids = Value::list(some.iter().map(|outcome| outcome.id.0));
+            let before = some.first().map_or(0, |outcome| i64::from(outcome.attempt) - 1);
+            Call::new(&self.statements.outbox_finish, vec![ids, before.into()])
+        };
+        outcomes.chunks(STATEMENT_ROWS).map(finish).collect()
     }
 
     /// Whether the relay or sweeper is in office, by what was answered to the statements that hold its fence.

@@ -51,6 +51,11 @@ impl Handle {
         self.seat.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Whether a holding is going on, as it stands there: this is asked before each delivery.
+    pub(super) fn check_alive(&self) -> bool {
+        self.seat.lock().unwrap_or_else(PoisonError::into_inner).is_alive(self.now())
+    }
+
     /// The holding that is going on, if there is one.
     fn current(&self) -> Option<Fence> {
         let seat = self.seat();

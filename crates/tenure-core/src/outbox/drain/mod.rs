@@ -105,6 +105,8 @@ pub struct Drain {
     outcomes: VecDeque<Outcome>,
     /// Since when some of them wait for those beside them.
     gathering: Option<Monotonic>,
+    /// How many there were when runs were last looked for in vain.
+    in_vain: usize,
     /// Which lane an unrecorded outcome belongs to.
     owners: HashMap<RowId, Option<Arc<str>>, Numbers>,
     records: usize,
@@ -145,6 +147,7 @@ impl Drain {
             flights: 0,
             outcomes: VecDeque::new(),
             gathering: None,
+            in_vain: 0,
             owners: HashMap::default(),
             records: 0,
             look: None,

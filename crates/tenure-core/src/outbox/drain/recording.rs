@@ -9,8 +9,7 @@ use super::numbers::Numbers;
 use crate::mutation::{Rule, off};
 use crate::time::Monotonic;
 
-/// How many batches of outcomes are recorded at once; one more where the store lists what has just come, for there a batch is a matter of
-/// few statements, and mostly waits for the disk.
+/// How many batches of outcomes are recorded at once: one is written while the disk is waited for by another.
 const RECORDS_MAX: usize = 2;
 /// A batch is of so many runs of numbers at most, where it is of runs alone.
 const RUNS_MAX: usize = 8;
@@ -24,7 +23,7 @@ impl Drain {
     /// outcomes wait a moment for those that are under way, and runs go before what stands between gaps. That waits no longer than
     /// this moment either: then it goes first, and failures before all.
     pub fn next_record(&mut self, now: Monotonic) -> Option<Vec<Outcome>> {
-        if self.records >= self.records_max() || self.outcomes.is_empty() {
+        if self.records >= RECORDS_MAX || self.outcomes.is_empty() {
             return None;
         }
         let part = self.settings.batch / 4;
@@ -32,17 +31,22 @@ impl Drain {
         let mut gathering = None;
         if self.arriving.listed {
             let gathers = self.gathers_until(now) > now;
-            if gathers && self.outcomes.len() < part {
+            // Without many more than there were, no runs have come.
+            if gathers && self.outcomes.len() < self.in_vain + part {
                 return None;
             }
-            let in_runs = self.runs_first();
+            let runs = self.runs();
+            let in_runs = runs.iter().map(|(first, last)| length(*first, *last)).sum::<usize>();
             if !gathers {
-                self.outcomes.rotate_left(in_runs);
-                self.outcomes.make_contiguous().sort_by_key(|outcome| outcome.next == Next::Done);
+                let in_run = |outcome: &Outcome| holds(&runs, outcome.id);
+                let key = |outcome: &Outcome| (outcome.next == Next::Done, in_run(outcome), outcome.id);
+                self.outcomes.make_contiguous().sort_by_cached_key(key);
             } else if in_runs >= part.max(1) {
                 count = count.min(in_runs);
+                self.first_of(&runs, count);
                 gathering = self.gathering.filter(|_| in_runs < self.outcomes.len());
             } else {
+                self.in_vain = self.outcomes.len();
                 return None;
             }
         }
@@ -52,16 +56,13 @@ impl Drain {
         }
         self.records += 1;
         self.gathering = gathering;
+        self.in_vain = 0;
         Some(self.outcomes.drain(..count).collect())
-    }
-
-    fn records_max(&self) -> usize {
-        RECORDS_MAX + usize::from(self.arriving.listed)
     }
 
     /// When to ask for outcomes to record although nothing else has happened.
     pub fn record_due(&self) -> Option<Monotonic> {
-        self.gathering.filter(|_| self.records < self.records_max()).map(|since| since.after(GATHER))
+        self.gathering.filter(|_| self.records < RECORDS_MAX).map(|since| since.after(GATHER))
     }
 
     /// Until when outcomes wait for those that are under way. Not after a failure: its source stands still until that is written down.
@@ -72,24 +73,30 @@ impl Drain {
         if self.flights == 0 || failed || self.stopping { since } else { since.after(GATHER) }
     }
 
-    /// Puts outcomes into the order of their numbers, long runs before the rest. Answers how many are in such runs.
-    fn runs_first(&mut self) -> usize {
-        let outcomes = self.outcomes.make_contiguous();
-        outcomes.sort_unstable_by_key(|outcome| outcome.id);
+    /// The long runs of numbers among the outcomes, by their ends.
+    fn runs(&self) -> Vec<(RowId, RowId)> {
+        // Numbers alone are moved while they are put in order.
+        let mut numbers: Vec<RowId> = self.outcomes.iter().map(|outcome| outcome.id).collect();
+        numbers.sort_unstable();
         let worth = (self.settings.batch / RUNS_MAX).max(1);
-        let runs: Vec<_> = outcomes.chunk_by(|one, next| one.id.0 + 1 == next.id.0).map(<[_]>::len).collect();
-        let in_runs = runs.iter().filter(|count| **count >= worth).sum();
-        if in_runs == 0 || in_runs == self.outcomes.len() {
-            return in_runs;
+        let runs = numbers.chunk_by(|one, next| one.0 + 1 == next.0).filter(|run| run.len() >= worth);
+        runs.filter_map(|run| Some((*run.first()?, *run.last()?))).collect()
+    }
+
+    /// Puts so many outcomes to the front: the first that are in runs.
+    fn first_of(&mut self, runs: &[(RowId, RowId)], count: usize) {
+        let (mut chosen, mut left) = (Vec::with_capacity(runs.len()), count);
+        for (first, last) in runs {
+            let some = length(*first, *last).min(left);
+            left -= some;
+            if let Some(more) = some.checked_sub(1) {
+                chosen.push((*first, RowId(first.0.saturating_add_unsigned(more as u64))));
+            }
         }
-        let mut all = std::mem::take(&mut self.outcomes).into_iter();
-        let mut rest = Vec::new();
-        for count in runs {
-            let run = all.by_ref().take(count);
-            if count >= worth { self.outcomes.extend(run) } else { rest.extend(run) }
-        }
+        let all = std::mem::take(&mut self.outcomes);
+        let (front, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|outcome| holds(&chosen, outcome.id));
+        self.outcomes.extend(front);
         self.outcomes.extend(rest);
-        in_runs
     }
 
     /// The store has answered. False when the relay is no longer in office, and has to stop at once.
@@ -137,4 +144,15 @@ impl Drain {
             self.outcomes.push_front(outcome);
         }
     }
+}
+
+/// How many numbers there are from one to another.
+fn length(first: RowId, last: RowId) -> usize {
+    usize::try_from(last.0.abs_diff(first.0)).map_or(usize::MAX, |count| count.saturating_add(1))
+}
+
+/// Whether a number is in one of the runs, which are in order.
+fn holds(runs: &[(RowId, RowId)], id: RowId) -> bool {
+    let at = runs.partition_point(|(_, last)| *last < id);
+    runs.get(at).is_some_and(|(first, _)| *first <= id)
 }
