@@ -134,13 +134,16 @@ fn lanes(statements: &Statements) -> Value {
 }
 
 /// The statements in which branches stand, and what they are given.
-fn branched(statements: &Statements) -> [(&'static str, &str, Vec<Value>); 3] {
+fn branched(statements: &Statements) -> [(&'static str, &str, Vec<Value>); 4] {
     let one = statements.dead_cause.clone();
     let causes = Value::Branches { one, each: vec![vec![1_i64.into(), 2_i64.into()]] };
     let one = statements.outbox_head.clone();
     let heads = Value::Branches { one, each: vec![vec![Value::Bytes(vec![1])]] };
+    let one = statements.outbox_between.clone();
+    let between = Value::Branches { one, each: vec![vec![Value::Bytes(vec![1]), Value::Bytes(vec![255])]] };
     [
         ("outbox_heads", &statements.outbox_heads, vec![heads]),
+        ("outbox_heads between", &statements.outbox_heads, vec![between]),
         ("outbox_lanes", &statements.outbox_lanes, vec![lanes(statements), 7_i64.into(), 8_i64.into()]),
         ("dead_causes", &statements.dead_causes, vec![causes]),
     ]

@@ -22,7 +22,6 @@ SELECT COUNT_BIG(*) AS listed, MAX(a.id) AS last,
                      INNER LOOP JOIN [tenure_outbox_arrivals] AS m ON m.id = asked.id
                  )
                  OR EXISTS (SELECT 1 FROM [tenure_outbox] AS o WITH (INDEX (fresh)) WHERE o.fresh IS NOT NULL)
-                 OR EXISTS (SELECT 1 FROM [tenure_outbox_pending] AS p)
             THEN 1 ELSE 0 END AS beside
 FROM [tenure_outbox_arrivals] AS a
 WHERE a.id > @P1 AND a.id <= @P1 + @P2
@@ -102,7 +101,7 @@ INNER LOOP JOIN [tenure_outbox_arrivals] AS a WITH (ROWLOCK) ON a.id = asked.id
 DELETE a FROM [tenure_outbox_arrivals] AS a WITH (ROWLOCK) WHERE a.id BETWEEN @P1 AND @P3 AND @P2 < @P3
 
 -- arrivals_rows
-SELECT TOP (@P2) o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END AS lane, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes
+SELECT TOP (@P2) o.id, o.message_id, CASE WHEN DATALENGTH(o.source) > 8000 THEN SUBSTRING(o.source, 1, 1000) ELSE o.source END AS source, o.source_seq, o.source_index, CASE WHEN DATALENGTH(o.topic) > 8000 THEN SUBSTRING(o.topic, 1, 1000) ELSE o.topic END AS topic, CASE WHEN DATALENGTH(o.type) > 8000 THEN SUBSTRING(o.type, 1, 1000) ELSE o.type END AS type, CASE WHEN DATALENGTH(o.content_type) > 8000 THEN SUBSTRING(o.content_type, 1, 1000) ELSE o.content_type END AS content_type, CASE WHEN DATALENGTH(o.headers) > 131072 THEN SUBSTRING(o.headers, 1, 65537) ELSE o.headers END AS headers, DATEDIFF_BIG(MICROSECOND, '1970-01-01', o.created_at) AS created_us, CASE WHEN o.payload IS NULL THEN 0 ELSE 1 END + CASE WHEN o.payload_bytes IS NULL THEN 0 ELSE 2 END AS shape, CASE WHEN DATALENGTH(o.payload) <= 32768 THEN o.payload END AS payload, CASE WHEN DATALENGTH(o.payload_bytes) <= 16384 THEN o.payload_bytes END AS payload_bytes
 FROM [tenure_outbox] AS o
 WHERE o.id > @P1
 ORDER BY o.id
@@ -1279,6 +1278,12 @@ SELECT CASE WHEN EXISTS (SELECT 1 FROM [tenure_outbox_pending] WITH (READPAST, R
        ) THEN 1 ELSE 0 END AS fresh,
        DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
 
+-- outbox_between
+SELECT TOP (1) p.lane, p.queued, p.due_us, p.id
+FROM [tenure_outbox_pending] AS p WITH (INDEX (queue))
+WHERE p.lane > @B1 AND p.lane < @B2
+ORDER BY p.lane, p.place_a, p.place_b, p.id
+
 -- outbox_clock
 SELECT DATEDIFF_BIG(MICROSECOND, '1970-01-01', @now) AS now_us
 
@@ -1322,6 +1327,18 @@ CROSS APPLY (
 SELECT TOP (1) p.lane, p.queued, p.due_us, p.id
 FROM [tenure_outbox_pending] AS p WITH (INDEX (queue))
 WHERE p.lane = branch.b0
+ORDER BY p.lane, p.place_a, p.place_b, p.id
+) AS one) AS f;
+DECLARE @changed1 bigint = ROWCOUNT_BIG();
+SELECT 1 AS tenure_statement, @changed1 AS tenure_changed;
+
+-- outbox_heads between
+SELECT f.lane, f.queued, f.due_us, f.id
+FROM (SELECT one.* FROM OPENJSON(@P1) WITH (b0 varbinary(8000) '$.v[0]', b1 varbinary(8000) '$.v[1]') AS branch
+CROSS APPLY (
+SELECT TOP (1) p.lane, p.queued, p.due_us, p.id
+FROM [tenure_outbox_pending] AS p WITH (INDEX (queue))
+WHERE p.lane > branch.b0 AND p.lane < branch.b1
 ORDER BY p.lane, p.place_a, p.place_b, p.id
 ) AS one) AS f;
 DECLARE @changed1 bigint = ROWCOUNT_BIG();

@@ -368,3 +368,59 @@ pub async fn a_look_onwards_sees_what_others_did_meanwhile(backend: &dyn OutboxB
     let found = desk.looks(&onwards(ArrivalsLook::default())).await;
     assert_eq!(named(&found.arrivals.rows), ids(&more.iter().collect::<Vec<_>>()), "the others flow");
 }
+
+/// Sources with something in their lanes beside many that have nothing there, while looks go onwards: what is behind such a lane is laid
+/// there, and what was free before waits once its source has failed.
+pub async fn a_look_onwards_leaves_what_is_behind_a_lane(backend: &dyn OutboxBackend) {
+    let Some(desk) = desk(backend).await else { return };
+    // More of them than can be found at once, and one without a source.
+    let lanes: Vec<_> = ["b", "d", "f", "h", "x"].map(|source| placed(source, 7, 0)).into();
+    desk.sends(&lanes).await;
+    desk.sends(&[NewMessage { delay: LATER, ..message(1) }]).await;
+    let mut read_to = None;
+    // Whose they are, and who of them waits by then.
+    let (all, mut failed) = (["a", "b", "c", "d", "e", "f", "g", "x", "y"], vec![]);
+    for (round, now_free) in [(0, None), (1, Some(0)), (2, Some(1)), (3, None)] {
+        let waits: Vec<_> = match round {
+            0 | 1 => vec!["b", "d", "f", "x"],
+            2 => vec!["a", "d", "f", "x"],
+            _ => vec!["a", "f", "x", "y"],
+        };
+        // After a look at what has no gap the next one may be a lighter one.
+        desk.sends(&[of("c", round * 100 + 98), of("e", round * 100 + 99)]).await;
+        let look = ArrivalsLook { after: read_to, limit: ALL, ..ArrivalsLook::default() };
+        let seen = desk.looks(&at_list(look)).await.arrivals.seen;
+        assert_eq!(seen.len(), 2, "round {round}");
+        read_to = seen.last().copied();
+        let sent: Vec<_> = (0..72).map(|n| of(all[n as usize % all.len()], round * 100 + n)).collect();
+        for some in sent.chunks(36) {
+            desk.sends(some).await;
+        }
+        let look = ArrivalsLook { after: read_to, limit: ALL, ..ArrivalsLook::default() };
+        let page = desk.looks(&at_list(look)).await;
+        let goes: Vec<_> = sent.iter().filter(|one| !waits.contains(&source_of(one))).collect();
+        assert_eq!(named(&page.arrivals.rows), ids(&goes), "round {round}");
+        assert_eq!(page.arrivals.seen.len(), sent.len(), "round {round}");
+        read_to = page.arrivals.seen.last().copied();
+        // A lane is emptied, and another source fails.
+        if let Some(lane) = now_free {
+            let source = source_of(&lanes[lane]).to_owned();
+            let ahead = ArrivalsLook { after: read_to, limit: 1, ..ArrivalsLook::default() };
+            let look = Look { arrivals: Some(ahead), ..at_lane(&source, None, ALL) };
+            while let rows = desk.looks(&look).await.rows
+                && !rows.is_empty()
+            {
+                let outcomes: Vec<_> = rows.iter().map(done).collect();
+                assert_eq!(desk.records(&outcomes).await.len(), outcomes.len());
+            }
+            let next = if failed.is_empty() { "a" } else { "y" };
+            let row = page.arrivals.rows.iter().find(|row| row.lane() == Some(next)).expect("it is free");
+            desk.settles(again(row, LATER)).await;
+            failed.push(next);
+        }
+    }
+}
+
+fn source_of(message: &NewMessage) -> &str {
+    message.source.as_deref().expect("it has a source")
+}

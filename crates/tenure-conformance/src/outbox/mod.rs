@@ -93,6 +93,7 @@ macro_rules! __outbox_cases {
                 without_the_list_everything_is_in_lanes,
                 a_look_tells_of_nothing_that_it_has_left,
                 a_look_onwards_sees_what_others_did_meanwhile,
+                a_look_onwards_leaves_what_is_behind_a_lane,
                 without_the_list_what_a_foreign_program_inserts_is_not_overtaken,
             }
             content {

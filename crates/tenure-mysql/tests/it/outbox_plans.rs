@@ -136,6 +136,16 @@ fn the_hot_statements_read_what_they_answer_and_little_else() {
                 )],
                 16,
             ),
+            (
+                "the sources between three, however many rows one has",
+                vec![filled(
+                    &texts.outbox_heads,
+                    &[&[["X''", "X'7041'"], ["X'7041'", "X'7A31'"], [parked, "X'FF'"]]
+                        .map(|two| filled(&texts.outbox_between, &two))
+                        .join(" UNION ALL ")],
+                )],
+                24,
+            ),
             ("without a source", vec![filled(&texts.outbox_unordered, &[&first, &first, "20"])], 85),
             (
                 "without a source, narrow",
