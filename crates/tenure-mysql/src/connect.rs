@@ -36,6 +36,13 @@ pub(crate) enum Flavour {
     MariaDb,
 }
 
+impl Flavour {
+    /// Whether the server makes one statement of several (`BEGIN NOT ATOMIC`).
+    pub(crate) fn has_blocks(self) -> bool {
+        self == Self::MariaDb
+    }
+}
+
 /// What the server has said of itself.
 #[derive(Debug)]
 pub(crate) struct Greeting {
@@ -123,7 +130,7 @@ impl Connector {
     pub(crate) async fn open_for_work(&self, limits: &Limits, flavour: Flavour) -> Result<Link, StoreError> {
         let (mut link, left) = self.open_in_time().await?;
         match link.texts_within(left, limits.session(flavour)).await {
-            Ok(_) => Ok(link),
+            Ok(_) => Ok(link.on(flavour)),
             Err(fault) => Err(self.explain(fault)),
         }
     }

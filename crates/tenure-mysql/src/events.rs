@@ -77,7 +77,7 @@ impl Events {
         connection: &mut MySqlConnection,
         append: &Append,
     ) -> Result<AppendAnswer, AppendError> {
-        self.0.append(&mut Joined(connection), append).await
+        self.0.append(&mut Joined::new(connection), append).await
     }
 }
 
@@ -100,6 +100,6 @@ impl Checkpoints {
         office: Option<&Fence>,
         step: &Step,
     ) -> Result<Advance, StoreError> {
-        self.0.advance(&mut Joined(connection), office, step).await
+        self.0.advance(&mut Joined::new(connection), office, step).await
     }
 }

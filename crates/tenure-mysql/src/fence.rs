@@ -39,6 +39,6 @@ impl Fencing {
     /// # }
     /// ```
     pub async fn check(&self, connection: &mut MySqlConnection, fence: &Fence) -> Result<(), FenceError> {
-        self.0.check(&mut Joined(connection), fence).await
+        self.0.check(&mut Joined::new(connection), fence).await
     }
 }

@@ -59,7 +59,7 @@ impl Inbox {
         consumer: &Consumer,
         id: MessageId,
     ) -> Result<Accept, StoreError> {
-        self.0.accept(&mut Joined(connection), consumer, id).await
+        self.0.accept(&mut Joined::new(connection), consumer, id).await
     }
 
     /// The same with the whole message: one that says something else under an id that was accepted is told from a duplicate.
@@ -69,7 +69,7 @@ impl Inbox {
         consumer: &Consumer,
         message: &Message,
     ) -> Result<Accept, StoreError> {
-        self.0.accept_message(&mut Joined(connection), consumer, message).await
+        self.0.accept_message(&mut Joined::new(connection), consumer, message).await
     }
 
     /// Notes a refusal, in a transaction of its own after the one with the handler's writes was rolled back, so that a
@@ -109,6 +109,6 @@ impl Inbox {
         id: MessageId,
         reason: &str,
     ) -> Result<Accept, StoreError> {
-        self.0.refuse(&mut Joined(connection), consumer, id, reason).await
+        self.0.refuse(&mut Joined::new(connection), consumer, id, reason).await
     }
 }

@@ -8,15 +8,30 @@
 use async_trait::async_trait;
 use sqlx::Executor as _;
 use sqlx::mysql::MySqlConnection;
-use tenure_sql::{Answer, Call, Fault, Session, Value};
+use tenure_sql::{Answer, Call, Fault, Row, Session, Value, last_rows};
 
-use crate::literal::{bound, written};
+use crate::connect::Flavour;
+use crate::literal::{block_bound, bound, written};
 use crate::session::{Trip, all_of, bytes_of, fits_in_a_text, gather, last, must_fit, run_text, trips};
 use crate::statements::for_sqlx;
 
 /// A connection that is lent to us.
 #[derive(Debug)]
-pub(crate) struct Joined<'c>(pub(crate) &'c mut MySqlConnection);
+pub(crate) struct Joined<'c> {
+    connection: &'c mut MySqlConnection,
+    blocks: bool,
+}
+
+impl<'c> Joined<'c> {
+    pub(crate) fn new(connection: &'c mut MySqlConnection) -> Self {
+        Self { connection, blocks: false }
+    }
+
+    /// One to a server of this kind.
+    pub(crate) fn on(connection: &'c mut MySqlConnection, flavour: Flavour) -> Self {
+        Self { connection, blocks: flavour.has_blocks() }
+    }
+}
 
 #[async_trait]
 impl Session for Joined<'_> {
@@ -28,28 +43,49 @@ impl Session for Joined<'_> {
         let varies = call.params.iter().any(varies);
         let written_out = varies || call.params.iter().any(has_letters_beyond_ascii);
         if call.params.is_empty() || (written_out && fits_in_a_text(call)) {
-            return run_text(self.0, written(call)?).await.map(last);
+            return run_text(self.connection, written(call)?).await.map(last);
         }
-        must_fit(self.0, bytes_of(call)).await?;
+        must_fit(self.connection, bytes_of(call)).await?;
         let (text, arguments) = bound(call)?;
         let query = sqlx::query_with(for_sqlx(text), arguments).persistent(!varies);
-        gather(self.0.fetch_many(query)).await.map(last)
+        gather(self.connection.fetch_many(query)).await.map(last)
     }
 
     /// Several are one text, as on our own connections: the user's locks are held for the shorter.
     async fn run_all(&mut self, calls: &[Call<'_>]) -> Result<Vec<Answer>, Fault> {
         let mut answers = Vec::with_capacity(calls.len());
         for trip in trips(calls)? {
-            match trip {
-                Trip::Text(text) => answers.extend(run_text(self.0, text).await?),
-                Trip::Bound(call) => answers.push(self.run(call).await?),
+            let told = match trip {
+                Trip::Text(text) => run_text(self.connection, text).await,
+                Trip::Bound(call) => self.run(call).await.map(|answer| vec![answer]),
+            };
+            match told {
+                Ok(told) => answers.extend(told),
+                Err(fault) => return Err(fault.after(answers)),
             }
         }
         all_of(calls, answers)
     }
 
+    /// Prepared once: the server reads the text but the first time. So it is for texts that are always the same.
+    async fn run_as_one(&mut self, calls: &[Call<'_>]) -> Result<Vec<Row>, Fault> {
+        let mut params = calls.iter().flat_map(|call| &call.params);
+        if self.blocks && !params.any(|value| varies(value) || has_letters_beyond_ascii(value)) {
+            let (text, arguments) = block_bound(calls)?;
+            let bytes = calls.iter().map(bytes_of).sum();
+            must_fit(self.connection, bytes).await?;
+            let query = sqlx::query_with(for_sqlx(text), arguments);
+            return gather(self.connection.fetch_many(query)).await.map(last_rows);
+        }
+        Ok(last_rows(self.run_all(calls).await?))
+    }
+
+    fn has_blocks(&self) -> bool {
+        self.blocks
+    }
+
     fn in_transaction(&self) -> bool {
-        sqlx::Connection::is_in_transaction(self.0)
+        sqlx::Connection::is_in_transaction(self.connection)
     }
 }
 
@@ -58,7 +94,7 @@ fn varies(value: &Value) -> bool {
     match value {
         Value::Rows(rows) => rows.len() > 1,
         Value::List(list) => list.len() > 1,
-        Value::Branches { .. } => true,
+        Value::Branches { .. } | Value::Expression { .. } => true,
         _ => false,
     }
 }
@@ -70,6 +106,7 @@ fn has_letters_beyond_ascii(value: &Value) -> bool {
         Value::List(list) => list.iter().any(has_letters_beyond_ascii),
         Value::Rows(rows) => rows.iter().flatten().any(has_letters_beyond_ascii),
         Value::Branches { each, .. } => each.iter().flatten().any(has_letters_beyond_ascii),
+        Value::Expression { params, .. } => params.iter().any(has_letters_beyond_ascii),
         _ => false,
     }
 }

@@ -11,34 +11,57 @@ use sqlx::Arguments as _;
 use sqlx::mysql::MySqlArguments;
 use tenure_sql::{Call, Fault, FaultKind, Piece, Value, moment_text, pieces};
 
+/// What stands around a value, about.
+const LITERAL_BYTES: usize = 12;
+
 /// What puts branches together.
 const UNION: &str = " UNION ALL ";
 
+/// What makes one statement of several, with one answer besides the rows that they tell (MariaDB).
+const BLOCK: [&str; 2] = ["BEGIN NOT ATOMIC\n", "END"];
+
+/// Several statements as one, with their parameters as literals.
+pub(crate) fn block_written(calls: &[Call<'_>]) -> Result<String, Fault> {
+    let mut text = BLOCK[0].to_owned();
+    for call in calls {
+        write_to(&mut text, call)?;
+        text.push_str(";\n");
+    }
+    text.push_str(BLOCK[1]);
+    Ok(text)
+}
+
+/// The same with a `?` for each parameter, and the parameters in that order.
+pub(crate) fn block_bound(calls: &[Call<'_>]) -> Result<(String, MySqlArguments), Fault> {
+    let (mut text, mut arguments) = (BLOCK[0].to_owned(), MySqlArguments::default());
+    for call in calls {
+        bind_pieces(&mut text, &mut arguments, &pieces(call.sql), &call.params)?;
+        text.push_str(";\n");
+    }
+    text.push_str(BLOCK[1]);
+    Ok((text, arguments))
+}
+
 /// The statement with its parameters as literals.
 pub(crate) fn written(call: &Call<'_>) -> Result<String, Fault> {
-    let mut text = String::with_capacity(call.sql.len() + 64);
-    write_pieces(&mut text, &pieces(call.sql), &call.params)?;
+    let mut text = String::new();
+    write_to(&mut text, call)?;
     Ok(text)
+}
+
+/// The same behind what stands in a text already.
+pub(crate) fn write_to(text: &mut String, call: &Call<'_>) -> Result<(), Fault> {
+    let values = call.params.iter().map(|value| value.size() + LITERAL_BYTES).sum::<usize>();
+    text.reserve(call.sql.len() + values);
+    write_pieces(text, &pieces(call.sql), &call.params)
 }
 
 fn write_pieces(text: &mut String, pieces: &[Piece<'_>], params: &[Value]) -> Result<(), Fault> {
     for piece in pieces {
         match piece {
             Piece::Text(part) => text.push_str(part),
-            Piece::Parameter(number) => match parameter(params, *number)? {
-                Value::Branches { one, each } => write_branches(text, one, each)?,
-                value => write(text, value),
-            },
+            Piece::Parameter(number) => write(text, parameter(params, *number)?)?,
         }
-    }
-    Ok(())
-}
-
-fn write_branches(text: &mut String, one: &str, each: &[Vec<Value>]) -> Result<(), Fault> {
-    let pieces = pieces(one);
-    for (place, params) in each.iter().enumerate() {
-        text.push_str(if place > 0 { UNION } else { "" });
-        write_pieces(text, &pieces, params)?;
     }
     Ok(())
 }
@@ -70,14 +93,16 @@ fn parameter(params: &[Value], number: usize) -> Result<&Value, Fault> {
     params.get(number).ok_or_else(missing)
 }
 
-fn write(text: &mut String, value: &Value) {
+fn write(text: &mut String, value: &Value) -> Result<(), Fault> {
     match value {
         Value::Null => text.push_str("NULL"),
         Value::Int(number) => {
             let _ = write!(text, "{number}");
         }
         Value::Text(value) => {
-            text.push_str("_utf8mb4 ");
+            if !is_the_same_everywhere(value) {
+                text.push_str("_utf8mb4 ");
+            }
             match is_plain(value) {
                 true => {
                     text.push('\'');
@@ -91,15 +116,27 @@ fn write(text: &mut String, value: &Value) {
         Value::Time(at) => {
             let _ = write!(text, "TIMESTAMP'{}'", moment_text(*at));
         }
-        // Where a branch stands, `write_pieces` has put it.
-        Value::Branches { .. } => {}
-        Value::List(list) => separated(text, list, write),
-        Value::Rows(rows) => separated(text, rows, |text, row| {
+        Value::Branches { one, each } => {
+            let pieces = pieces(one);
+            separated(text, UNION, each, |text, params| write_pieces(text, &pieces, params))?;
+        }
+        Value::Expression { sql, params } => write_pieces(text, &pieces(sql), params)?,
+        Value::List(list) => separated(text, ",", list, write)?,
+        Value::Rows(rows) => separated(text, ",", rows, |text, row| {
             text.push('(');
-            separated(text, row, write);
+            separated(text, ",", row, write)?;
             text.push(')');
-        }),
+            Ok(())
+        })?,
     }
+    Ok(())
+}
+
+/// Whether every character set that a session may speak has these letters where ASCII has them: they need not say which one they are of.
+/// (swe7 has others in the place of brackets and braces, of which JSON is full.)
+fn is_the_same_everywhere(text: &str) -> bool {
+    text.bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'-' | b'_' | b'.' | b':' | b'/'))
 }
 
 /// Whether a text means the same between quotes in every mode and character set of the server.
@@ -107,13 +144,19 @@ fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'\'' && byte != b'\\')
 }
 
-fn separated<T>(text: &mut String, values: &[T], write: impl Fn(&mut String, &T)) {
+fn separated<T>(
+    text: &mut String,
+    by: &str,
+    values: &[T],
+    mut write: impl FnMut(&mut String, &T) -> Result<(), Fault>,
+) -> Result<(), Fault> {
     for (place, value) in values.iter().enumerate() {
         if place > 0 {
-            text.push(',');
+            text.push_str(by);
         }
-        write(text, value);
+        write(text, value)?;
     }
+    Ok(())
 }
 
 fn hex(text: &mut String, bytes: &[u8]) {
@@ -134,36 +177,25 @@ fn bind(text: &mut String, arguments: &mut MySqlArguments, value: &Value) -> Res
         Value::Text(value) => arguments.add(value.as_str()),
         Value::Bytes(bytes) => arguments.add(bytes.as_slice()),
         Value::Time(at) => arguments.add(moment_text(*at)),
-        Value::List(list) => return bind_all(text, arguments, list),
+        Value::List(list) => return separated(text, ",", list, |text, value| bind(text, arguments, value)),
         Value::Branches { one, each } => {
             let pieces = pieces(one);
-            for (place, params) in each.iter().enumerate() {
-                text.push_str(if place > 0 { UNION } else { "" });
-                bind_pieces(text, arguments, &pieces, params)?;
-            }
-            return Ok(());
+            return separated(text, UNION, each, |text, params| {
+                bind_pieces(text, arguments, &pieces, params)
+            });
         }
+        Value::Expression { sql, params } => return bind_pieces(text, arguments, &pieces(sql), params),
         Value::Rows(rows) => {
-            for (place, row) in rows.iter().enumerate() {
-                text.push_str(if place > 0 { ",(" } else { "(" });
-                bind_all(text, arguments, row)?;
+            return separated(text, ",", rows, |text, row| {
+                text.push('(');
+                separated(text, ",", row, |text, value| bind(text, arguments, value))?;
                 text.push(')');
-            }
-            return Ok(());
+                Ok(())
+            });
         }
     };
     text.push('?');
     added.map_err(|error| Fault::new(FaultKind::Other, error.to_string()))
-}
-
-fn bind_all(text: &mut String, arguments: &mut MySqlArguments, values: &[Value]) -> Result<(), Fault> {
-    for (place, value) in values.iter().enumerate() {
-        if place > 0 {
-            text.push(',');
-        }
-        bind(text, arguments, value)?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -195,10 +227,56 @@ mod tests {
         for character in (0..=0x2ff_u32).filter_map(char::from_u32) {
             let plain = (' '..='~').contains(&character) && !matches!(character, '\'' | '\\');
             let text = format!("a{character}b");
-            let expected = if plain { format!("_utf8mb4 '{text}'") } else { "_utf8mb4 X'61".to_owned() };
+            // Letters that some character set has other ones for say which one they are of.
+            let expected = match plain {
+                true if is_the_same_everywhere(&text) => format!("'{text}'"),
+                true => format!("_utf8mb4 '{text}'"),
+                false => "_utf8mb4 X'61".to_owned(),
+            };
             let call = Call::new("$1", vec![text.as_str().into()]);
             assert!(written(&call).unwrap().starts_with(&expected), "{character:?}");
         }
+    }
+
+    #[test]
+    fn letters_that_differ_between_character_sets_say_which_one_they_are_of() {
+        assert!(is_the_same_everywhere("source-7/a_b.c: 01Z"));
+        // What stands there in swe7, in dec8 or in the Asian sets.
+        for differs in "#$@[\\]^`{|}~\u{a5}\u{203e}".chars() {
+            assert!(!is_the_same_everywhere(&differs.to_string()), "{differs}");
+        }
+    }
+
+    #[test]
+    fn several_are_one_statement() {
+        let calls = [
+            Call::new("INSERT INTO t VALUES ($1, $2)", vec![7_i64.into(), "a{".into()]),
+            Call::new("INSERT INTO u VALUES (LAST_INSERT_ID())", []),
+        ];
+        let block = |one: &str| {
+            format!(
+                "BEGIN NOT ATOMIC\nINSERT INTO t VALUES ({one});\nINSERT INTO u VALUES (LAST_INSERT_ID());\nEND"
+            )
+        };
+        assert_eq!(block_written(&calls).unwrap(), block("7, _utf8mb4 'a{'"));
+        assert_eq!(block_bound(&calls).unwrap().0, block("?, ?"));
+    }
+
+    #[test]
+    fn an_expression_stands_where_a_value_would() {
+        let sql = "LAST_INSERT_ID() + $1".to_owned();
+        let number =
+            |at: i64| Value::Expression { sql: sql.clone(), params: vec![at.into(), "unused".into()] };
+        let rows = Value::Rows(vec![vec![number(0), "a".into()], vec![number(1), "b".into()]]);
+        let call = Call::new("INSERT INTO t VALUES $1", vec![rows]);
+        assert_eq!(
+            written(&call).unwrap(),
+            "INSERT INTO t VALUES (LAST_INSERT_ID() + 0,'a'),(LAST_INSERT_ID() + 1,'b')"
+        );
+        assert_eq!(
+            bound(&call).unwrap().0,
+            "INSERT INTO t VALUES (LAST_INSERT_ID() + ?,?),(LAST_INSERT_ID() + ?,?)"
+        );
     }
 
     #[test]
@@ -208,7 +286,7 @@ mod tests {
         let call = Call::new("SELECT $2 FROM ($1) AS f", vec![Value::Branches { one, each }, Value::Int(7)]);
         assert_eq!(
             written(&call).unwrap(),
-            "SELECT 7 FROM ((SELECT id FROM t WHERE a = _utf8mb4 'x' LIMIT 1) UNION ALL \
+            "SELECT 7 FROM ((SELECT id FROM t WHERE a = 'x' LIMIT 1) UNION ALL \
              (SELECT id FROM t WHERE a = NULL LIMIT 2)) AS f"
         );
         assert_eq!(
@@ -224,7 +302,7 @@ mod tests {
         let call = Call::new("INSERT INTO t VALUES $1, $2", vec![rows, StoreTime::from_micros(7).into()]);
         assert_eq!(
             written(&call).unwrap(),
-            "INSERT INTO t VALUES (1,NULL),(-2,_utf8mb4 ''), TIMESTAMP'1970-01-01 00:00:00.000007'"
+            "INSERT INTO t VALUES (1,NULL),(-2,''), TIMESTAMP'1970-01-01 00:00:00.000007'"
         );
         assert_eq!(bound(&call).unwrap().0, "INSERT INTO t VALUES (?,?),(?,?), ?");
         assert!(written(&Call::new("SELECT $2", vec![Value::Null])).is_err());

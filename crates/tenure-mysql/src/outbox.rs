@@ -4,6 +4,7 @@ use sqlx::mysql::MySqlConnection;
 use tenure_core::contract::EnqueueError;
 use tenure_core::outbox::{Enqueued, Limits, NewMessage};
 
+use crate::connect::Flavour;
 use crate::joined::Joined;
 use crate::store::MySqlStore;
 
@@ -28,12 +29,15 @@ use crate::store::MySqlStore;
 /// for to lock the row of a message that is there already; and INSERT and UPDATE on `tenure_outbox_arrivals` and `tenure_outbox_pending`, the
 /// queue. (A plain insert needs INSERT on `tenure_outbox` alone.)
 #[derive(Debug, Clone)]
-pub struct Outbox(tenure_sql::Outbox);
+pub struct Outbox {
+    common: tenure_sql::Outbox,
+    flavour: Flavour,
+}
 
 impl MySqlStore {
     /// What enqueues messages in the user's own transactions; cheap to clone.
     pub fn outbox(&self) -> Outbox {
-        Outbox(self.sql().outbox())
+        Outbox { common: self.sql().outbox(), flavour: self.driver().flavour }
     }
 }
 
@@ -41,7 +45,7 @@ impl Outbox {
     /// The same with other limits than the default ones.
     #[must_use]
     pub fn with_limits(&self, limits: Limits) -> Self {
-        Self(self.0.with_limits(limits))
+        Self { common: self.common.with_limits(limits), flavour: self.flavour }
     }
 
     /// Enqueues a message in a transaction of sqlx. On a connection without one, the message is committed at once, and a relay
@@ -64,7 +68,7 @@ impl Outbox {
         connection: &mut MySqlConnection,
         message: &NewMessage,
     ) -> Result<Enqueued, EnqueueError> {
-        self.0.enqueue(&mut Joined(connection), message).await
+        self.common.enqueue(&mut Joined::on(connection, self.flavour), message).await
     }
 
     /// Enqueues messages in a transaction of sqlx, in few round trips however many they are: all, or none and the
@@ -77,6 +81,6 @@ impl Outbox {
         connection: &mut MySqlConnection,
         messages: &[NewMessage],
     ) -> Result<Vec<Enqueued>, EnqueueError> {
-        self.0.enqueue_all(&mut Joined(connection), messages).await
+        self.common.enqueue_all(&mut Joined::on(connection, self.flavour), messages).await
     }
 }

@@ -12,13 +12,14 @@ use async_trait::async_trait;
 use futures_util::TryStreamExt as _;
 use sqlx::mysql::{MySqlConnection, MySqlQueryResult, MySqlRow};
 use sqlx::{Either, Executor as _};
-use tenure_sql::{Answer, Call, Columns as _, Fault, FaultKind, Row, Session};
+use tenure_sql::{Answer, Call, Columns as _, Fault, FaultKind, Row, Session, last_rows};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
+use crate::connect::Flavour;
 use crate::error::{fault, too_large};
-use crate::literal::{bound, written};
+use crate::literal::{block_written, bound, write_to, written};
 use crate::rows::Shape;
 use crate::statements::{PACKET_MAX, for_sqlx};
 
@@ -50,6 +51,8 @@ pub(crate) struct Link {
     found_dead: bool,
     /// Whether a call that nobody waits for any more is cut off with its connection. So for what only waits.
     cut_on_drop: bool,
+    /// Whether the server makes one statement of several.
+    blocks: bool,
 }
 
 /// Ends a connection from elsewhere, even while a call on it waits for an answer.
@@ -99,7 +102,14 @@ impl Drop for Link {
 impl Link {
     pub(crate) fn new(connection: MySqlConnection, handle: Handle, patience: Duration) -> Self {
         let cutter = Cutter::default();
-        Self { connection: Some(connection), handle, patience, cutter, found_dead: false, cut_on_drop: false }
+        let (found_dead, cut_on_drop, blocks) = (false, false, false);
+        Self { connection: Some(connection), handle, patience, cutter, found_dead, cut_on_drop, blocks }
+    }
+
+    /// The same on a server of this kind.
+    pub(crate) fn on(mut self, flavour: Flavour) -> Self {
+        self.blocks = flavour.has_blocks();
+        self
     }
 
     pub(crate) fn is_broken(&self) -> bool {
@@ -233,6 +243,18 @@ impl Session for Link {
         }
         all_of(calls, answers)
     }
+
+    async fn run_as_one(&mut self, calls: &[Call<'_>]) -> Result<Vec<Row>, Fault> {
+        let answers = match self.blocks && calls.iter().all(fits_in_a_text) {
+            true => self.texts(block_written(calls)?).await?,
+            false => self.run_all(calls).await?,
+        };
+        Ok(last_rows(answers))
+    }
+
+    fn has_blocks(&self) -> bool {
+        self.blocks
+    }
 }
 
 /// The limit is set up in the task: a runtime that is not the caller's has a clock of its own.
@@ -264,7 +286,7 @@ pub(crate) fn trips<'c>(calls: &'c [Call<'c>]) -> Result<Vec<Trip<'c>>, Fault> {
             trips.push(Trip::Bound(call));
             continue;
         }
-        text.push_str(&written(call)?);
+        write_to(&mut text, call)?;
         text.push_str(";\n");
         if text.len() > TEXT_MAX_BYTES {
             trips.push(Trip::Text(std::mem::take(&mut text)));
@@ -314,7 +336,12 @@ pub(crate) async fn gather(
     let mut answers = Vec::new();
     let mut rows: Vec<Row> = Vec::new();
     let mut shape: Option<Shape> = None;
-    while let Some(item) = results.try_next().await.map_err(|error| fault(&error))? {
+    loop {
+        let item = match results.try_next().await {
+            Ok(Some(item)) => item,
+            Ok(None) => return Ok(answers),
+            Err(error) => return Err(fault(&error).after(answers)),
+        };
         match item {
             Either::Right(row) => {
                 rows.push(shape.get_or_insert_with(|| Shape::of(&row)).row(&row));
@@ -327,7 +354,6 @@ pub(crate) async fn gather(
             }
         }
     }
-    Ok(answers)
 }
 
 pub(crate) fn last(answers: Vec<Answer>) -> Answer {

@@ -10,7 +10,7 @@ use tenure_core::StoreError;
 use tenure_core::contract::{Capabilities, Presence};
 use tenure_core::lease::Flag;
 use tenure_core::naming::Identifier;
-use tenure_sql::{Answer, Call, Columns as _, Driver, Fault, FaultKind, Lent, Session, SqlStore, Turn};
+use tenure_sql::{Answer, Call, Columns as _, Driver, Fault, FaultKind, Lent, Row, Session, SqlStore, Turn};
 use tokio::runtime::Handle;
 
 use crate::connect::{Connector, Flavour};
@@ -166,6 +166,10 @@ impl Driver for MySqlDriver {
         self.capabilities.clone()
     }
 
+    fn moves_at_once(&self) -> bool {
+        self.flavour == Flavour::MariaDb
+    }
+
     fn tells_given(&self) -> bool {
         true
     }
@@ -241,6 +245,14 @@ impl Session for Borrowed {
 
     async fn run_all(&mut self, calls: &[Call<'_>]) -> Result<Vec<Answer>, Fault> {
         self.link()?.run_all(calls).await
+    }
+
+    async fn run_as_one(&mut self, calls: &[Call<'_>]) -> Result<Vec<Row>, Fault> {
+        self.link()?.run_as_one(calls).await
+    }
+
+    fn has_blocks(&self) -> bool {
+        self.link.as_ref().is_some_and(Session::has_blocks)
     }
 }
 

@@ -59,6 +59,18 @@ pub trait Session: Send {
         Ok(answers)
     }
 
+    /// Runs several as one, and tells the rows of the last of them that has any. Which of them failed is not told; nothing behind it
+    /// was run. Where the server has no way to do that they are run as by [`run_all`](Self::run_all).
+    async fn run_as_one(&mut self, calls: &[Call<'_>]) -> Result<Vec<Row>, Fault> {
+        Ok(last_rows(self.run_all(calls).await?))
+    }
+
+    /// Whether [`run_as_one`](Self::run_as_one) costs less than [`run_all`](Self::run_all), in which each statement has an answer of its
+    /// own.
+    fn has_blocks(&self) -> bool {
+        false
+    }
+
     /// Whether a statement knows which number the one before it in [`run_all`](Self::run_all) was given.
     fn knows_given(&self) -> bool {
         true
@@ -68,6 +80,11 @@ pub trait Session: Send {
     fn in_transaction(&self) -> bool {
         false
     }
+}
+
+/// The rows of the last answer that has any.
+pub fn last_rows(answers: Vec<Answer>) -> Vec<Row> {
+    answers.into_iter().rev().map(|answer| answer.rows).find(|rows| !rows.is_empty()).unwrap_or_default()
 }
 
 /// A session on a connection of the pool, for as long as one unit of work lasts. One that is dropped without being given
@@ -181,6 +198,11 @@ pub trait Driver: Send + Sync + fmt::Debug {
     /// message overtake another one of its source.
     fn no_snapshots(&self) -> Option<&'static str> {
         None
+    }
+
+    /// Whether `streams_move` fails at once where somebody else holds a stream. Else `streams_free` is asked before it.
+    fn moves_at_once(&self) -> bool {
+        false
     }
 
     /// Whether [`Answer::given`] is told: then the position of a single event need not be asked for.

@@ -2,6 +2,8 @@
 
 use tenure_core::StoreError;
 
+use crate::driver::Answer;
+
 /// What kind of fault it is: what the code above has to know apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
@@ -35,12 +37,22 @@ pub struct Fault {
     pub kind: FaultKind,
     /// What the server or the driver said.
     pub message: String,
+    /// What the statements before it in the same call have answered, as far as the driver tells.
+    pub before: Vec<Answer>,
 }
 
 impl Fault {
     /// A fault of this kind.
     pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+        Self { kind, message: message.into(), before: Vec::new() }
+    }
+
+    /// The same behind statements that have answered.
+    #[must_use]
+    pub fn after(mut self, mut answers: Vec<Answer>) -> Self {
+        answers.append(&mut self.before);
+        self.before = answers;
+        self
     }
 
     /// The same as the core's error. `store` is the label without secrets.

@@ -19,6 +19,7 @@
 //! | `reader/` | [`Columns`], [`Reader`]: rows to words |
 //! | `value`, `row`, `template` | what goes into a statement, what comes out, and where parameters stand in its text |
 //! | `driver`, `fault` | the contract of a driver, and what can go wrong on it |
+//! | `ids` | ids for messages that were given none |
 //! | `limits` | how much one statement carries, and how far times go |
 //! | `statements` | the names of all statements |
 //! | `store`, `work` | the handle, and units of work on its sessions |
@@ -44,6 +45,7 @@ mod events;
 mod fault;
 #[cfg(feature = "store")]
 mod fence;
+mod ids;
 #[cfg(feature = "store")]
 mod lease;
 pub mod limits;
@@ -73,13 +75,14 @@ mod value;
 mod work;
 
 #[cfg(feature = "store")]
-pub use driver::{Answer, Call, Driver, Lent, Session, Turn, Walked};
+pub use driver::{Answer, Call, Driver, Lent, Session, Turn, Walked, last_rows};
 #[cfg(feature = "store")]
 pub use events::{Checkpoints, Events};
 #[cfg(feature = "store")]
 pub use fault::{Fault, FaultKind};
 #[cfg(feature = "store")]
 pub use fence::Fencing;
+pub use ids::fresh_id;
 #[cfg(feature = "store")]
 pub use outbox::{Inbox, Outbox};
 pub use reader::{AuditFound, Before, Columns, Found, Reader, RunnerColumns, counted, recorded};

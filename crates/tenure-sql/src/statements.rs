@@ -69,11 +69,12 @@ declare! { $
     session_uncommitted cluster_wait cluster_settled
     // The outbox: what is enqueued, looked at, recorded, swept; what an operator sees and does; the inbox.
     outbox_due_fragment outbox_message_columns outbox_columns outbox_clock outbox_any
-    outbox_insert outbox_existing outbox_savepoint outbox_undo
+    outbox_insert outbox_insert_one outbox_existing outbox_savepoint outbox_undo outbox_freshen
     pending_lane_fragment pending_place_fragment pending_index_fragment pending_add pending_add_one pending_add_now
     pending_lay
+    given_fragment given_last_fragment soon_fragment
     outbox_comes_fragment arrival_columns arrivals_look arrivals_count arrivals_rows
-    arrivals_first arrivals_add arrivals_add_one arrivals_put arrivals_hold arrivals_remove arrivals_remove_run arrivals_orphans
+    arrivals_first arrivals_add arrivals_add_one arrivals_add_new arrivals_put arrivals_hold arrivals_remove arrivals_remove_run arrivals_orphans
     fresh_columns fresh_any fresh_hold fresh_clear orphans_hold orphans_delete
     outbox_lanes outbox_lane outbox_lane_head outbox_sources outbox_walk outbox_walk_find outbox_walk_move outbox_walk_head
     outbox_walk_end outbox_names outbox_heads outbox_head outbox_between

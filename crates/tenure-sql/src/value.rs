@@ -32,6 +32,13 @@ pub enum Value {
         /// The parameters, once for each.
         each: Vec<Vec<Value>>,
     },
+    /// What the server is to work out: an expression of its own, which is written where the value would stand. Only within rows.
+    Expression {
+        /// The expression, with `$1`, `$2` … for its own parameters.
+        sql: String,
+        /// The parameters.
+        params: Vec<Value>,
+    },
 }
 
 impl Value {
@@ -50,6 +57,7 @@ impl Value {
             Self::List(list) => list.iter().map(Self::size).sum(),
             Self::Rows(rows) => rows.iter().flatten().map(Self::size).sum(),
             Self::Branches { each, .. } => each.iter().flatten().map(Self::size).sum(),
+            Self::Expression { sql, params } => sql.len() + params.iter().map(Self::size).sum::<usize>(),
         }
     }
 }

@@ -140,7 +140,7 @@ fn branched(statements: &Statements) -> [(&'static str, &str, Vec<Value>); 4] {
     let one = statements.outbox_head.clone();
     let heads = Value::Branches { one, each: vec![vec![Value::Bytes(vec![1])]] };
     let one = statements.outbox_between.clone();
-    let between = Value::Branches { one, each: vec![vec![Value::Bytes(vec![1]), Value::Bytes(vec![255])]] };
+    let between = Value::Branches { one, each: vec![vec![Value::Bytes(vec![]), Value::Bytes(vec![255])]] };
     [
         ("outbox_heads", &statements.outbox_heads, vec![heads]),
         ("outbox_heads between", &statements.outbox_heads, vec![between]),
@@ -189,7 +189,10 @@ fn parameters_are_those_of_mysql() {
                 tenure_sql::Piece::Text(_) => None,
             })
             .collect();
-        assert_eq!(numbers(text), theirs, "{name}");
+        // An expression stands where MySQL has one; here the rows are read that its parameters are in.
+        if !name.starts_with("given_") {
+            assert_eq!(numbers(text), theirs, "{name}");
+        }
         let last = theirs.last().copied().unwrap_or_default();
         assert!(is_part(name) || theirs.len() == last, "{name}: there is a gap");
         assert!(!text.contains('$') || text.contains("'$"), "{name}: parameters are called @P1 here");

@@ -21,6 +21,8 @@ pub(crate) fn as_it_is(value: &Value) -> ColumnData<'static> {
         Value::Time(at) => ColumnData::String(Some(moment(*at).into())),
         Value::List(list) => text(&Json::Array(list.iter().map(cell).collect())),
         Value::Rows(rows) | Value::Branches { each: rows, .. } => table(rows),
+        // It stands in rows only.
+        Value::Expression { .. } => ColumnData::String(None),
     }
 }
 
@@ -32,8 +34,8 @@ pub(crate) fn as_bytes(value: &Value) -> Result<ColumnData<'static>, Fault> {
         Value::Bytes(bytes) => ColumnData::Binary(Some(bytes.clone().into())),
         Value::List(list) => text(&Json::Array(list.iter().map(cell_as_bytes).collect())),
         Value::Rows(rows) | Value::Branches { each: rows, .. } => table(rows),
-        Value::Int(_) | Value::Time(_) => {
-            return Err(Fault::new(FaultKind::Other, "a number or a moment has no bytes"));
+        Value::Int(_) | Value::Time(_) | Value::Expression { .. } => {
+            return Err(Fault::new(FaultKind::Other, "a number, a moment or an expression has no bytes"));
         }
     })
 }
@@ -65,6 +67,8 @@ fn cell(value: &Value) -> Json {
         Value::Text(text) => json!(text),
         Value::Bytes(bytes) => json!(STANDARD.encode(bytes)),
         Value::Time(at) => json!(moment(*at)),
+        // Statements here have expressions of their own, over the same parameters.
+        Value::Expression { params, .. } => Json::Array(params.iter().map(cell).collect()),
         // Lists within lists are not asked for.
         Value::Null | Value::List(_) | Value::Rows(_) | Value::Branches { .. } => Json::Null,
     }
@@ -121,5 +125,17 @@ mod tests {
         let second =
             json!({ "i": 1, "v": [long, "1970-01-01T00:00:00.000007", "AP8="], "b": [null, null, null] });
         assert_eq!(read, json!([first, second]));
+    }
+
+    /// By which `given_fragment` finds the id of a message.
+    #[test]
+    fn of_an_expression_its_parameters_are_told() {
+        let number =
+            Value::Expression { sql: "LAST_INSERT_ID()".into(), params: vec![7_i64.into(), "id".into()] };
+        let Batch { parameters, .. } =
+            Batch::of(&Call::new("@P1", vec![Value::Rows(vec![vec![number]])])).unwrap();
+        let [ColumnData::String(Some(text))] = parameters.as_slice() else { panic!("{parameters:?}") };
+        let read: Json = serde_json::from_str(text).unwrap();
+        assert_eq!(read.pointer("/0/v/0/1"), Some(&json!("id")));
     }
 }

@@ -3,9 +3,12 @@
 -- arrivals_add
 INSERT INTO [tenure_outbox_arrivals] (id)
 SELECT o.id
-FROM OPENJSON(@P1) WITH (id nvarchar(64) '$') AS asked
+FROM OPENJSON(@P1) WITH (id nvarchar(64) '$.v[0][1]') AS asked
 INNER LOOP JOIN [tenure_outbox] AS o ON o.message_id = asked.id COLLATE Latin1_General_100_CI_AS
 WHERE NOT EXISTS (SELECT 1 FROM [tenure_outbox_arrivals] AS t WITH (UPDLOCK, ROWLOCK) WHERE t.id = o.id)
+
+-- arrivals_add_new
+INSERT INTO [tenure_outbox_arrivals] (id) VALUES (SCOPE_IDENTITY())
 
 -- arrivals_add_one
 INSERT INTO [tenure_outbox_arrivals] (id)
@@ -1281,7 +1284,7 @@ SELECT CASE WHEN EXISTS (SELECT 1 FROM [tenure_outbox_pending] WITH (READPAST, R
 -- outbox_between
 SELECT TOP (1) p.lane, p.queued, p.due_us, p.id
 FROM [tenure_outbox_pending] AS p WITH (INDEX (queue))
-WHERE p.lane > @B1 AND p.lane < @B2
+WHERE p.lane > ISNULL(@B1, 0x) AND p.lane < @B2
 ORDER BY p.lane, p.place_a, p.place_b, p.id
 
 -- outbox_clock
@@ -1309,6 +1312,9 @@ INNER LOOP JOIN [tenure_outbox] AS o WITH (REPEATABLEREAD, ROWLOCK) ON o.message
 DELETE p FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
 INNER LOOP JOIN [tenure_outbox_pending] AS p WITH (ROWLOCK) ON p.id = asked.id
 WHERE p.queued = 1 AND p.attempts = @P2
+
+-- outbox_freshen
+UPDATE o SET fresh = 1 FROM [tenure_outbox] AS o WITH (ROWLOCK) WHERE o.id = @P1
 
 -- outbox_halt
 UPDATE p SET queued = 2, attempts = p.attempts + 1 FROM OPENJSON(@P1) WITH (id bigint '$') AS asked
@@ -1338,7 +1344,7 @@ FROM (SELECT one.* FROM OPENJSON(@P1) WITH (b0 varbinary(8000) '$.v[0]', b1 varb
 CROSS APPLY (
 SELECT TOP (1) p.lane, p.queued, p.due_us, p.id
 FROM [tenure_outbox_pending] AS p WITH (INDEX (queue))
-WHERE p.lane > branch.b0 AND p.lane < branch.b1
+WHERE p.lane > ISNULL(branch.b0, 0x) AND p.lane < branch.b1
 ORDER BY p.lane, p.place_a, p.place_b, p.id
 ) AS one) AS f;
 DECLARE @changed1 bigint = ROWCOUNT_BIG();
@@ -1370,6 +1376,17 @@ FROM OPENJSON(@P1) WITH (
     deliver_at datetime2(6) '$.v[10]', fresh tinyint '$.v[11]'
 ) AS r
 ORDER BY r.i
+
+-- outbox_insert_one
+IF EXISTS (
+    SELECT 1 FROM [tenure_outbox] AS t WITH (UPDLOCK, HOLDLOCK, ROWLOCK) WHERE t.message_id = @P1 COLLATE Latin1_General_100_CI_AS
+)
+BEGIN
+    SELECT 1 AS tenure_duplicate;
+    RETURN;
+END;
+INSERT INTO [tenure_outbox] (message_id, source, topic, type, payload, content_type, headers, fresh)
+VALUES (@P1, @P2, @P3, @P4, @P5, @P6, @P7, NULL)
 
 -- outbox_lane
 SELECT TOP (@P5) id
@@ -1805,7 +1822,7 @@ ORDER BY position
 -- pending_add
 INSERT INTO [tenure_outbox_pending] (id, lane, place_a, place_b, due_us)
 SELECT o.id, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN CONVERT(varbinary(500), CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) ELSE CONVERT(varbinary(500), 0x) END, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN o.source_seq ELSE coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0) END, CASE WHEN DATALENGTH(CONVERT(varchar(max), o.source COLLATE Latin1_General_100_BIN2_UTF8)) BETWEEN 1 AND 500 THEN o.source_index ELSE 0 END, coalesce(DATEDIFF_BIG(MICROSECOND, '1970-01-01', coalesce(o.deliver_at, o.created_at)), 0)
-FROM OPENJSON(@P1) WITH (id nvarchar(64) '$') AS asked
+FROM OPENJSON(@P1) WITH (id nvarchar(64) '$.v[0][1]') AS asked
 INNER LOOP JOIN [tenure_outbox] AS o ON o.message_id = asked.id COLLATE Latin1_General_100_CI_AS
 WHERE NOT EXISTS (SELECT 1 FROM [tenure_outbox_pending] AS t WITH (READCOMMITTEDLOCK) WHERE t.id = o.id)
 

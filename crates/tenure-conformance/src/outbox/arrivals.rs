@@ -386,13 +386,16 @@ pub async fn a_look_onwards_leaves_what_is_behind_a_lane(backend: &dyn OutboxBac
             2 => vec!["a", "d", "f", "x"],
             _ => vec!["a", "f", "x", "y"],
         };
-        // After a look at what has no gap the next one may be a lighter one.
-        desk.sends(&[of("c", round * 100 + 98), of("e", round * 100 + 99)]).await;
+        // After a look at what has no gap the next one may be a lighter one, if there is much beside what is in lanes.
+        let before: Vec<_> = (0..80).map(|n| of(["c", "e"][n as usize % 2], round * 200 + 100 + n)).collect();
+        for some in before.chunks(40) {
+            desk.sends(some).await;
+        }
         let look = ArrivalsLook { after: read_to, limit: ALL, ..ArrivalsLook::default() };
         let seen = desk.looks(&at_list(look)).await.arrivals.seen;
-        assert_eq!(seen.len(), 2, "round {round}");
+        assert_eq!(seen.len(), before.len(), "round {round}");
         read_to = seen.last().copied();
-        let sent: Vec<_> = (0..72).map(|n| of(all[n as usize % all.len()], round * 100 + n)).collect();
+        let sent: Vec<_> = (0..72).map(|n| of(all[n as usize % all.len()], round * 200 + n)).collect();
         for some in sent.chunks(36) {
             desk.sends(some).await;
         }

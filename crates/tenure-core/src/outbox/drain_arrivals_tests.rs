@@ -496,6 +496,28 @@ fn what_failed_is_recorded_at_once() {
 }
 
 #[test]
+fn a_failure_is_recorded_beside_a_record_that_is_stuck() {
+    let (mut drain, mut flights) = under_way(16, 1..=9);
+    land_some(&mut drain, &mut flights, &[1, 2, 3, 4]);
+    assert_eq!(recorded(&mut drain, 0), Some(vec![1, 2, 3, 4]));
+    land(&mut drain, flights.remove(0), &Verdict::Accepted);
+    assert_eq!(recorded(&mut drain, 9), None, "what went well waits for it");
+    land(&mut drain, flights.remove(0), &Verdict::transient("no"));
+    assert_eq!(recorded(&mut drain, 9), Some(vec![5, 6]));
+}
+
+#[test]
+fn two_batches_are_recorded_at_once_however_little_is_read_ahead() {
+    let mut drain = drain(RelaySettings { read_ahead: 8, ..RelaySettings::default() });
+    List((0..=7).map(|id| (id, None)).collect()).looked(&mut drain, 0);
+    let mut flights: Vec<_> = std::iter::from_fn(|| drain.next_flight(1)).collect();
+    land_some(&mut drain, &mut flights, &[0, 1]);
+    assert_eq!(recorded(&mut drain, 0), Some(vec![0, 1]));
+    land_some(&mut drain, &mut flights, &[2, 3]);
+    assert_eq!(recorded(&mut drain, 0), Some(vec![2, 3]));
+}
+
+#[test]
 fn without_a_list_outcomes_wait_for_nobody() {
     let mut drain = Drain::new(RelaySettings::default());
     drain.look(true, at(0)).unwrap();

@@ -23,7 +23,7 @@ pub struct Place {
     pub id: RowId,
 }
 
-/// One look at what is pending. The store answers all of it by one snapshot.
+/// One look at what is pending. The store answers all of it by one snapshot, or by several that come to the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Look {
     /// More rows of sources that the relay knows.

@@ -29,6 +29,7 @@ mod operator_plans;
 mod operators;
 mod outbox;
 mod outbox_adopt;
+mod outbox_alone;
 mod outbox_locks;
 mod outbox_plans;
 mod outbox_suite;

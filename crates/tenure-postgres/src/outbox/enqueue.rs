@@ -7,7 +7,7 @@ use tenure_core::StoreError;
 use tenure_core::contract::EnqueueError;
 use tenure_core::outbox::{Enqueued, Existing, Limits, MessageId, NewMessage};
 use tenure_sql::limits::{RESTLESS_TRIES, STATEMENT_BYTES};
-use tenure_sql::{Columns, Reader, enqueueing, micros};
+use tenure_sql::{Columns, Reader, enqueueing, fresh_id, micros};
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::Type;
 
@@ -58,9 +58,9 @@ impl Texts {
     }
 }
 
-/// The message's own id, or one by chance.
+/// The message's own id, or one that nobody has.
 fn id_of(message: &NewMessage) -> MessageId {
-    message.id.unwrap_or_else(|| uuid::Uuid::new_v4().into())
+    message.id.unwrap_or_else(fresh_id)
 }
 
 impl PostgresStore {

@@ -3,9 +3,9 @@
 use tenure_core::event::{Append, Expected, InboxMark, NewEvent, Version};
 use tenure_core::outbox::{NewMessage, shorten};
 use tenure_core::time::StoreTime;
-use uuid::Uuid;
 
 use crate::batch::{in_portions, inserts};
+use crate::ids::fresh_id;
 use crate::value::{Value, micros};
 
 /// The rows of an append's events that follow a version, in as many statements as they need.
@@ -49,7 +49,7 @@ pub(super) fn dispatch_row(message: &NewMessage, now: Option<StoreTime>) -> Vec<
     let deliver_at =
         delayed.map(|now| StoreTime::from_micros(now.as_micros().saturating_add(micros(message.delay))));
     vec![
-        message.id.map_or_else(|| Uuid::new_v4().to_string(), |id| id.to_string()).into(),
+        message.id.unwrap_or_else(fresh_id).to_string().into(),
         message.source.as_deref().into(),
         message.sequence.version.into(),
         message.sequence.index.into(),

@@ -19,7 +19,7 @@ use tenure_core::StoreError;
 use tenure_core::event::{Position, Version};
 
 use super::portion::Portion;
-use crate::driver::{Answer, Call, Lent};
+use crate::driver::{Call, Lent};
 use crate::fault::{Fault, FaultKind};
 use crate::outbox::Queues;
 use crate::reader::Columns as _;
@@ -41,15 +41,11 @@ impl Shared {
     /// Writes portions, of which no two are of one stream.
     pub(super) async fn write_together(&self, mut lent: Box<dyn Lent>, portions: &mut [Portion]) -> Written {
         let calls = self.calls_together(portions, Queues::of(&*lent));
-        let placed = calls.iter().position(|call| call.sql == self.statements.events_given);
-        let answers = lent.run_all(&calls).await;
-        match self.settle(lent, answers).await {
-            Ok(answers) => {
-                let placed = placed.and_then(|at| answers.get(at));
-                let positions =
-                    placed.map_or_else(|| Err(self.no_row()), |answer| self.given(answer, portions));
+        let placed = lent.run_as_one(&calls).await;
+        match self.settle(lent, placed).await {
+            Ok(placed) => {
                 // It is done; only where is unknown.
-                positions.map_or_else(
+                self.given(&placed, portions).map_or_else(
                     |error| Written::Lost(Fault::new(FaultKind::Gone, error.to_string())),
                     Written::Done,
                 )
@@ -83,7 +79,7 @@ impl Shared {
         let marks = all(|portion| portion.mark.take().into_iter().collect());
 
         let mut calls = vec![Call::new(&texts.begin, [])];
-        if !there.is_empty() {
+        if !there.is_empty() && !self.driver.moves_at_once() {
             calls.push(Call::new(&texts.streams_free, [Value::list(there)]));
         }
         calls.extend([
@@ -104,13 +100,13 @@ impl Shared {
     }
 
     /// The position of the last event of each.
-    fn given(&self, answer: &Answer, portions: &[Portion]) -> Result<Vec<Position>, StoreError> {
+    fn given(&self, rows: &[Row], portions: &[Portion]) -> Result<Vec<Position>, StoreError> {
         let reader = self.reader();
         let read = |row: &Row| -> Result<_, StoreError> {
             let position = reader.need(row.number("position"), "position")?;
             Ok((reader.need(row.text("stream"), "stream")?, Position(position)))
         };
-        let placed = answer.rows.iter().map(read).collect::<Result<HashMap<_, _>, _>>()?;
+        let placed = rows.iter().map(read).collect::<Result<HashMap<_, _>, _>>()?;
         let of = |portion: &Portion| placed.get(&portion.stream).copied();
         portions.iter().map(|portion| of(portion).ok_or_else(|| self.no_row())).collect()
     }

@@ -75,13 +75,6 @@ impl Seen {
     }
 }
 
-/// A look at a list that is likely to have no gap.
-pub(super) struct Count<'s> {
-    pub(super) calls: [Call<'s>; 4],
-    /// The sources that it takes to have something in their lanes.
-    pub(super) lanes: Vec<Vec<u8>>,
-}
-
 /// Sources of which nothing may go.
 #[derive(Debug)]
 pub(super) enum HeldUp {
@@ -133,12 +126,12 @@ impl Shared {
 
     /// The statements of a look at a list that is likely to have no gap. They follow one another: what the first one has counted is there
     /// for the second, and what goes before it is in its lane for the last ones.
-    pub(super) fn count_calls(&self, look: &ArrivalsLook) -> Option<Count<'_>> {
+    pub(super) fn count_calls(&self, look: &ArrivalsLook) -> Option<[Call<'_>; 4]> {
         let after = look.after.filter(|_| self.gapless.load(Ordering::Relaxed))?;
-        let lanes = self.beside.guess()?;
         if !look.lay.is_empty() {
             return None;
         }
+        let lanes = self.beside.guess()?;
         let before = look.missed.before.map_or(i64::MIN, |before| before.0);
         let missed = Value::list(look.missed.numbers.iter().map(|id| id.0));
         let stretch = || vec![Value::from(after.0), look.limit.into()];
@@ -151,7 +144,7 @@ impl Shared {
             heads,
             between,
         ];
-        Some(Count { calls, lanes })
+        Some(calls)
     }
 
     /// Takes the answers to [`count_calls`](Self::count_calls). `None`: there is more to be considered than a count.
@@ -159,7 +152,6 @@ impl Shared {
         &self,
         session: &mut dyn Session,
         look: &ArrivalsLook,
-        guess: Vec<Vec<u8>>,
         answers: Vec<Answer>,
     ) -> Result<Option<Seen>, Stop> {
         let [count, rows, heads, between] = <[Answer; 4]>::try_from(answers).map_err(|_| self.no_row())?;
@@ -174,7 +166,7 @@ impl Shared {
         if !gapless {
             return Ok(None);
         }
-        let lanes = self.see_lanes(session, guess, heads, between).await?;
+        let lanes = self.see_lanes(session, heads, between).await?;
         let Some(lanes) = self.beside.note(lanes, listed) else { return Ok(None) };
         self.note_laned(lanes.any);
         let rows = rows.rows.into_iter().map(|row| arrived(row, self.reader()));

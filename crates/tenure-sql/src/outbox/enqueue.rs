@@ -3,7 +3,8 @@
 //! An id stands for one message for ever. A plain insert tells of an id that is there already, by an error or by leaving it
 //! out, as the database has it; what is there is then read and compared, and the rest inserted.
 //!
-//! A message is two rows: the message, and its place in the queue, which stands there until it is finished.
+//! A message is two rows: the message, and its place in the queue, which stands there until it is finished. Several messages stand behind a
+//! savepoint in the user's transaction, so that all or none are there; one alone needs none ([`alone`](super::alone)).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use super::unit::Stop;
 use crate::batch::{divided, size};
 use crate::driver::{Call, Session};
 use crate::fault::FaultKind;
+use crate::ids::fresh_id;
 use crate::limits::INSERT_BYTES;
 use crate::reader::Columns as _;
 use crate::span::enqueueing;
@@ -24,12 +26,12 @@ use crate::store::{Shared, SqlStore};
 use crate::value::Value;
 
 /// How often messages are inserted anew among which some came or went between two looks.
-const TRIES: usize = 5;
+pub(super) const TRIES: usize = 5;
 
 /// From so many bytes on, the opening goes to the server by itself: a driver may refuse what is larger than the server takes
 /// before it sends it, and then it must be known whether there is a way back. Drivers ask from four times as much on, for values
 /// may be written in twice their size.
-const APART_BYTES: usize = 128 * 1024;
+pub(super) const APART_BYTES: usize = 128 * 1024;
 
 /// Enqueues messages in transactions. Each database's crate wraps it for its own driver.
 #[derive(Debug, Clone)]
@@ -78,6 +80,12 @@ impl Outbox {
     ) -> Result<Vec<Enqueued>, EnqueueError> {
         NewMessage::check_all(messages, &self.limits)?;
         let shared = &self.shared;
+        if let [message] = messages {
+            let enqueued = shared.insert_alone(session, message).await;
+            if let Some(enqueued) = enqueued.map_err(|stop| stop.into_enqueue_error(shared.label()))? {
+                return Ok(vec![enqueued]);
+            }
+        }
         let batch = Batch::of(messages)?;
         let joined = Frame::Joined { known: session.in_transaction() };
         let mut opened = false;
@@ -159,7 +167,7 @@ impl<'a> Batch<'a> {
         let mut first: HashMap<MessageId, &NewMessage> = HashMap::with_capacity(messages.len());
         let (mut ids, mut once) = (Vec::with_capacity(messages.len()), Vec::new());
         for message in messages {
-            let id = message.id.unwrap_or_else(|| uuid::Uuid::new_v4().into());
+            let id = message.id.unwrap_or_else(fresh_id);
             ids.push(id);
             match first.get(&id) {
                 Some(there) => compare(id, message, &Existing::from(*there))?,
@@ -258,17 +266,19 @@ impl Shared {
     /// already.
     pub(crate) fn insertion(&self, mut rows: Vec<Vec<Value>>, queues: Queues) -> Vec<Call<'_>> {
         let texts = &self.statements;
-        let ids = || Value::list(rows.iter().filter_map(|row| row.first()).cloned());
         // All on the list, or all into lanes: where each stands is known by the numbers of one insert.
         let come = rows.iter().all(|row| comes(row));
         let alone = queues == Queues::ByValues && rows.len() == 1;
         let added = match (queues, rows.first()) {
             (Queues::Not, _) | (_, None) => None,
             _ if come && alone => Some(Call::new(&texts.arrivals_add_one, [])),
-            _ if come => Some(Call::new(&texts.arrivals_add, vec![ids()])),
-            (_, Some(row)) => {
-                let added = if alone { self.addition(row) } else { None };
-                added.or_else(|| Some(Call::new(&texts.pending_add, vec![ids()])))
+            (_, Some(row)) if alone => self.addition(row),
+            _ => {
+                let last = rows.len() - 1;
+                let place = |(at, row): (usize, &Vec<Value>)| self.place_among(row, (at, at == last), come);
+                let places = rows.iter().enumerate().filter_map(place).collect();
+                let sql = if come { &texts.arrivals_add } else { &texts.pending_add };
+                Some(Call::new(sql, vec![Value::Rows(places)]))
             }
         };
         for row in &mut rows {
@@ -280,7 +290,7 @@ impl Shared {
 
     /// The statement that puts the row of [`values`] into the queue that the one before it has inserted: in the place that
     /// `pending_add` gives to such a row as well.
-    fn addition(&self, row: &[Value]) -> Option<Call<'_>> {
+    pub(super) fn addition(&self, row: &[Value]) -> Option<Call<'_>> {
         let statements = &self.statements;
         let [_, source, sequence, index, .., deliver_at] = row else { return None };
         let (lane, sequence, index) = match source {
@@ -297,8 +307,31 @@ impl Shared {
         })
     }
 
+    /// One of several rows of [`values`], by its number among them, and whether it is the last: its row of `arrivals_add` if it comes,
+    /// else of `pending_add`.
+    fn place_among(&self, row: &[Value], (at, last): (usize, bool), comes: bool) -> Option<Vec<Value>> {
+        let texts = &self.statements;
+        let [id, source, sequence, index, .., deliver_at] = row else { return None };
+        let expression = |sql: &String, params| Value::Expression { sql: sql.clone(), params };
+        let given = if last { &texts.given_last_fragment } else { &texts.given_fragment };
+        let number = expression(given, vec![i64::try_from(at).unwrap_or(i64::MAX).into(), id.clone()]);
+        if comes {
+            return Some(vec![number]);
+        }
+        let due = match deliver_at {
+            Value::Time(at) => Value::Int(at.as_micros()),
+            _ => expression(&texts.soon_fragment, Vec::new()),
+        };
+        Some(match source {
+            Value::Text(source) => {
+                vec![number, source.as_bytes().into(), sequence.clone(), index.clone(), due]
+            }
+            _ => vec![number, [].as_slice().into(), due.clone(), Value::Int(0), due],
+        })
+    }
+
     /// Leaves out the messages that are there already, if they say the same.
-    async fn leave_out(
+    pub(super) async fn leave_out(
         &self,
         session: &mut dyn Session,
         left: &mut Vec<(MessageId, &NewMessage)>,
@@ -341,14 +374,14 @@ fn compare(id: MessageId, message: &NewMessage, there: &Existing) -> Result<(), 
 
 /// Whether a row of [`values`] goes on the list of what has just come: it is due, and its number alone says where it stands in its
 /// source.
-fn comes(row: &[Value]) -> bool {
+pub(super) fn comes(row: &[Value]) -> bool {
     let [_, source, sequence, index, .., deliver_at] = row else { return false };
     let by_number = *source == Value::Null || (*sequence == Value::Int(0) && *index == Value::Int(0));
     by_number && *deliver_at == Value::Null
 }
 
 /// A row of `outbox_insert`, all but how it comes into the queue.
-fn values(id: MessageId, message: &NewMessage, now: Option<StoreTime>) -> Vec<Value> {
+pub(super) fn values(id: MessageId, message: &NewMessage, now: Option<StoreTime>) -> Vec<Value> {
     let (text, bytes) = match &message.body {
         Body::Text(text) => (Value::from(text.as_str()), Value::Null),
         Body::Bytes(bytes) => (Value::Null, Value::from(bytes.as_slice())),

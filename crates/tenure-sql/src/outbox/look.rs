@@ -160,28 +160,24 @@ impl Shared {
             calls.push(discover::page(self, discover, look));
         }
         // What a statement before it took for due is due by this clock too. And what it finds due that comes behind something on the
-        // list finds that there: so the list is last.
+        // list finds that there: so the list comes after lanes. What is in lanes beside a list that is counted comes after that: see
+        // `beside`.
         calls.push(Call::new(&self.statements.fresh_any, []));
         let checked = self.checks_lanes();
         let counted = look.arrivals.as_ref().and_then(|list| self.count_calls(list));
         let before_list = calls.len();
-        let guess = match counted {
-            Some(counted) => {
-                calls.extend(counted.calls);
-                Some(counted.lanes)
-            }
-            None => {
-                calls.extend(look.arrivals.as_ref().map(|list| self.arrivals_call(list, checked)));
-                None
-            }
-        };
+        let is_counted = counted.is_some();
+        match counted {
+            Some(counted) => calls.extend(counted),
+            None => calls.extend(look.arrivals.as_ref().map(|list| self.arrivals_call(list, checked))),
+        }
         let mut answers = session.run_all(&calls).await?;
         let mut list = Seen::default();
         if let Some(asked) = &look.arrivals {
             let mut told = answers.split_off(before_list.min(answers.len()));
-            let seen = match guess {
-                Some(guess) => self.take_counted(session, asked, guess, told).await?,
-                None => {
+            let seen = match is_counted {
+                true => self.take_counted(session, asked, told).await?,
+                false => {
                     let answer = told.pop().unwrap_or_default();
                     Some(self.take_arrivals(asked, answer, checked)?).filter(|seen| !seen.unchecked)
                 }

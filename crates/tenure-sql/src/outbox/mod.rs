@@ -2,7 +2,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `enqueue` | [`Outbox`]: messages in the user's own transaction |
+//! | `enqueue`, `alone` | [`Outbox`]: messages in the user's own transaction, and one of them |
 //! | `store` | the contract of a relay: each call one unit of work |
 //! | `look`, `discover`, `unordered` | what is pending, and how sources are found |
 //! | `arrivals` | what has just come: the list, and how it is laid into lanes |
@@ -17,6 +17,7 @@
 
 mod admin;
 mod adopt;
+mod alone;
 mod arrivals;
 mod beside;
 mod cells;

@@ -1,4 +1,4 @@
-//! Writing down what came of attempts: one transaction in two round trips, under the fence of whoever made them.
+//! Writing down what came of attempts: one transaction in two round trips, mostly, under the fence of whoever made them.
 //!
 //! Rows are held in the order of their numbers before anything is decided, by everyone who decides about them: see
 //! [`adopt`](super::adopt). What was delivered, as nearly all is, is deleted from the queue at once.
@@ -69,7 +69,7 @@ impl Shared {
                 session.run(&Call::new(&statements.rollback, [])).await?;
                 return Ok(None);
             }
-            // Then each is noted by itself, and what is noted already stays.
+            // Of a run that was not whole each is noted by itself, and what is noted already stays.
             let whole = by_run.iter().zip(&noted).filter(|(answer, run)| answer.changed == run.count());
             let whole: Vec<_> = whole.map(|(_, run)| *run).collect();
             to_note.retain(|outcome| !whole.iter().any(|run| run.holds(outcome.id)));

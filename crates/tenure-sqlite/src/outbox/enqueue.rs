@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row, params_from_iter};
 use tenure_core::contract::EnqueueError;
 use tenure_core::outbox::{Enqueued, Existing, Limits, MessageError, MessageId, NewMessage};
 use tenure_core::time::StoreTime;
-use tenure_sql::{enqueueing_now, micros};
+use tenure_sql::{enqueueing_now, fresh_id, micros};
 
 use super::statements::{ENQUEUE_PARAMETERS, OutboxStatements};
 use crate::clock::Clocks;
@@ -208,7 +208,7 @@ pub(super) struct Values<'a> {
 
 impl<'a> Values<'a> {
     pub(super) fn of(message: &'a NewMessage, now: StoreTime) -> Self {
-        let id = message.id.unwrap_or_else(|| uuid::Uuid::new_v4().into());
+        let id = message.id.unwrap_or_else(fresh_id);
         Self {
             message,
             id,

@@ -7,13 +7,15 @@ use serde_json::json;
 use tenure::{NewMessage, RelaySettings};
 
 use super::measure::{Running, median, no_op, round, unless_ended};
-use super::rig::{Rig, rig};
+use super::rig::{Producer, Rig, rig};
 use super::statements::PAYLOAD;
 use crate::args::{EnqueueArgs, Global};
 use crate::output::{self, Failure};
 
 /// How long each stretch of one round lasts.
 const STRETCH: Duration = Duration::from_secs(2);
+/// The bare insert and ours take turns of this length, so that a slow moment of the machine hits both.
+const TURN: Duration = Duration::from_millis(100);
 
 pub(crate) async fn enqueue(global: &Global, args: &EnqueueArgs) -> Result<ExitCode, Failure> {
     let rig = rig(global).await?;
@@ -54,8 +56,9 @@ struct Measured {
 async fn measure(rig: &dyn Rig, args: &EnqueueArgs) -> Result<Measured, Failure> {
     let mut measured = Measured { bare: Vec::new(), ours: Vec::new(), asleep: Vec::new(), awake: Vec::new() };
     for _ in 0..args.rounds {
-        measured.bare.push(one_connection(rig, true).await?);
-        measured.ours.push(one_connection(rig, false).await?);
+        let (bare, ours) = one_connection_each(rig).await?;
+        measured.bare.push(bare);
+        measured.ours.push(ours);
         rig.clear().await?;
         for (wakeup, rates) in [(false, &mut measured.asleep), (true, &mut measured.awake)] {
             let settings = RelaySettings { wakeup, ..RelaySettings::default() };
@@ -72,17 +75,54 @@ fn message(n: u64) -> NewMessage {
     NewMessage::json("orders", "OrderPlaced", PAYLOAD).from_source(format!("source-{}", n % 64))
 }
 
-async fn one_connection(rig: &dyn Rig, bare: bool) -> Result<f64, Failure> {
-    let mut producer = rig.producer().await?;
-    let (began, mut count) = (Instant::now(), 0);
-    while began.elapsed() < STRETCH {
-        match bare {
-            true => producer.bare(&message(count)).await?,
-            false => producer.enqueue(&message(count)).await?,
+/// Bare inserts and ours, per second. In a task, as services do it: who waits outside of one is woken by way of another thread.
+async fn one_connection_each(rig: &dyn Rig) -> Result<(f64, f64), Failure> {
+    let mut bare = Turns::new(rig.producer().await?, true);
+    let mut ours = Turns::new(rig.producer().await?, false);
+    let turns = STRETCH.as_millis() / TURN.as_millis();
+    let work = tokio::spawn(async move {
+        // The first of each prepares statements and is not counted.
+        for counts in std::iter::once(false).chain((0..turns).map(|_| true)) {
+            bare.turn(counts).await?;
+            ours.turn(counts).await?;
         }
-        count += 1;
+        Ok::<_, Failure>((bare.rate(), ours.rate()))
+    });
+    work.await.map_err(|error| Failure::Failed(error.to_string()))?
+}
+
+/// What one connection does in turns with another one.
+struct Turns {
+    producer: Box<dyn Producer>,
+    bare: bool,
+    count: u64,
+    lasted: Duration,
+}
+
+impl Turns {
+    fn new(producer: Box<dyn Producer>, bare: bool) -> Self {
+        Self { producer, bare, count: 0, lasted: Duration::ZERO }
     }
-    Ok(round(count as f64 / began.elapsed().as_secs_f64()))
+
+    async fn turn(&mut self, counts: bool) -> Result<(), Failure> {
+        let (began, mut count) = (Instant::now(), 0);
+        while began.elapsed() < TURN {
+            match self.bare {
+                true => self.producer.bare(&message(count)).await?,
+                false => self.producer.enqueue(&message(count)).await?,
+            }
+            count += 1;
+        }
+        if counts {
+            self.count += count;
+            self.lasted += began.elapsed();
+        }
+        Ok(())
+    }
+
+    fn rate(&self) -> f64 {
+        round(self.count as f64 / self.lasted.as_secs_f64())
+    }
 }
 
 async fn many_connections(rig: &dyn Rig, connections: u32) -> Result<f64, Failure> {

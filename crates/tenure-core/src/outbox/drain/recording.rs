@@ -26,12 +26,16 @@ impl Drain {
         if self.records >= RECORDS_MAX || self.outcomes.is_empty() {
             return None;
         }
-        let part = self.settings.batch / 4;
+        let part = self.batch() / 4;
+        let gathers = self.arriving.listed && self.gathers_until(now) > now;
+        // A second one only when it is worth a round trip; or else a source stands still behind a record that is stuck.
+        if self.records > 0 && self.outcomes.len() < part && !self.has_failures() {
+            return None;
+        }
         let mut count = self.outcomes.len().min(self.settings.batch);
         let mut gathering = None;
         if self.arriving.listed {
-            let gathers = self.gathers_until(now) > now;
-            // Without many more than there were, no runs have come.
+            // Without many more than there were, hardly any runs have come.
             if gathers && self.outcomes.len() < self.in_vain + part {
                 return None;
             }
@@ -50,10 +54,6 @@ impl Drain {
                 return None;
             }
         }
-        // A second one only when it is worth a round trip.
-        if self.records > 0 && count < part {
-            return None;
-        }
         self.records += 1;
         self.gathering = gathering;
         self.in_vain = 0;
@@ -69,8 +69,16 @@ impl Drain {
     /// Nor at the end.
     fn gathers_until(&mut self, now: Monotonic) -> Monotonic {
         let since = *self.gathering.get_or_insert(now);
-        let failed = self.outcomes.iter().any(|outcome| outcome.next != Next::Done);
-        if self.flights == 0 || failed || self.stopping { since } else { since.after(GATHER) }
+        if self.flights == 0 || self.has_failures() || self.stopping { since } else { since.after(GATHER) }
+    }
+
+    fn has_failures(&self) -> bool {
+        self.outcomes.iter().any(|outcome| outcome.next != Next::Done)
+    }
+
+    /// What makes a full batch: there are never more than were read ahead.
+    fn batch(&self) -> usize {
+        self.settings.batch.min(self.settings.read_ahead)
     }
 
     /// The long runs of numbers among the outcomes, by their ends.
@@ -78,7 +86,7 @@ impl Drain {
         // Numbers alone are moved while they are put in order.
         let mut numbers: Vec<RowId> = self.outcomes.iter().map(|outcome| outcome.id).collect();
         numbers.sort_unstable();
-        let worth = (self.settings.batch / RUNS_MAX).max(1);
+        let worth = (self.batch() / RUNS_MAX).max(1);
         let runs = numbers.chunk_by(|one, next| one.0 + 1 == next.0).filter(|run| run.len() >= worth);
         runs.filter_map(|run| Some((*run.first()?, *run.last()?))).collect()
     }

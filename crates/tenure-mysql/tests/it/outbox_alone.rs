@@ -1,0 +1,168 @@
+//! One message in the user's own transaction, and several: what is behind the numbers that they were given.
+
+use sqlx::mysql::MySqlConnection;
+use sqlx::{AssertSqlSafe, Connection as _};
+use tenure_core::contract::EnqueueError;
+use tenure_core::outbox::{MessageId, NewMessage, deterministic_id};
+use tenure_mysql::Outbox;
+
+use crate::outbox::look;
+use crate::sandbox::{Sandbox, Server, on_both};
+
+fn message(id: Option<MessageId>) -> NewMessage {
+    NewMessage { id, ..NewMessage::json("t", "k", "{}").from_source("s") }
+}
+
+/// A message whose id is given, and one whose id is made.
+fn each_kind() -> [NewMessage; 2] {
+    [message(Some(deterministic_id("s", 1, 0))), message(None)]
+}
+
+/// Enqueues a message, and commits whatever came of it beside a row of the user's own.
+async fn send(
+    sandbox: &Sandbox,
+    user: &mut MySqlConnection,
+    outbox: &Outbox,
+    message: &NewMessage,
+) -> Result<bool, EnqueueError> {
+    let mut open = user.begin().await.unwrap();
+    let effect = format!("INSERT INTO {} VALUES ('e')", sandbox.table("effects"));
+    sqlx::raw_sql(AssertSqlSafe(effect)).execute(&mut *open).await.unwrap();
+    let sent = outbox.enqueue(&mut open, message).await;
+    open.commit().await.unwrap();
+    sent.map(|sent| sent.fresh)
+}
+
+async fn effects(sandbox: &Sandbox) {
+    sandbox.batch(&format!("CREATE TABLE {} (effect varchar(20))", sandbox.table("effects"))).await;
+}
+
+/// Who may not write to the queue: the message is taken out again, or left to a relay, or it is said that it must not be committed.
+#[test]
+fn a_message_without_a_place_is_never_left_in_the_transaction_unsaid() {
+    on_both(|sandbox| async move {
+        let (store, name) = (sandbox.store().await, format!("{}n", sandbox.prefix));
+        let (outbox, user) = (sandbox.table("outbox"), format!("{name}@'%'"));
+        effects(&sandbox).await;
+        for (rights, expected) in [("DELETE", "an error"), ("UPDATE", "for a relay"), ("", "roll back")] {
+            for message in each_kind() {
+                let more = if rights.is_empty() { String::new() } else { format!(", {rights}") };
+                sandbox
+                    .batch(&format!(
+                        "DELETE FROM {outbox}; CREATE USER {user}; GRANT INSERT, SELECT{more} ON {outbox} TO {user}; \
+                         GRANT INSERT ON {} TO {user}",
+                        sandbox.table("effects")
+                    ))
+                    .await;
+                let mut connection = sandbox.user_named(&name).await;
+                let sent = send(&sandbox, &mut connection, &store.outbox(), &message).await;
+                let there = sandbox.count("outbox").await;
+                let what = format!("{expected}, {:?}: {sent:?}, {there}", message.id);
+                match (expected, &sent) {
+                    ("for a relay", Ok(true)) => assert_eq!(look(store.sql()).await.rows.len(), 1, "{what}"),
+                    (_, Err(error)) => {
+                        let unsent = there > 0;
+                        assert_eq!(unsent, error.to_string().contains("roll the transaction back"), "{what}");
+                        assert!(!unsent || expected == "roll back", "{what}");
+                        assert!(
+                            error.to_string().contains("outbox_arrivals"),
+                            "it says what is missing: {what}"
+                        );
+                    }
+                    _ => panic!("{what}"),
+                }
+                sandbox.batch(&format!("DROP USER {user}")).await;
+            }
+        }
+        assert_eq!(sandbox.count("effects").await, 6, "the user's work is never undone");
+    });
+}
+
+#[test]
+fn a_number_that_was_left_on_the_list_is_as_good() {
+    on_both(|sandbox| async move {
+        let (store, mut user) = (sandbox.store().await, sandbox.user().await);
+        effects(&sandbox).await;
+        let left = (1..=40).map(|id| format!("({id})")).collect::<Vec<_>>().join(", ");
+        sandbox.batch(&format!("INSERT INTO {} (id) VALUES {left}", sandbox.table("outbox_arrivals"))).await;
+        for message in each_kind() {
+            assert!(send(&sandbox, &mut user, &store.outbox(), &message).await.unwrap());
+        }
+        assert_eq!((sandbox.count("outbox").await, sandbox.count("effects").await), (2, 2));
+        assert_eq!(look(store.sql()).await.rows.len(), 2);
+    });
+}
+
+/// Modes of the session in which texts are read otherwise.
+#[test]
+fn whatever_mode_the_session_has_a_message_is_enqueued() {
+    on_both(|sandbox| async move {
+        let (store, mut user) = (sandbox.store().await, sandbox.user().await);
+        effects(&sandbox).await;
+        let modes = ["", "ANSI", "NO_BACKSLASH_ESCAPES,TRADITIONAL"];
+        for mode in modes {
+            let set = format!("SET SESSION sql_mode = '{mode}'");
+            sqlx::raw_sql(AssertSqlSafe(set)).execute(&mut user).await.unwrap();
+            for body in ["{}", r#"{"it":"s \\ 'é'"}"#] {
+                let message = NewMessage::json("t", "k", body).from_source("it's \\ ü");
+                assert!(send(&sandbox, &mut user, &store.outbox(), &message).await.unwrap(), "{mode}");
+            }
+        }
+        let rows = look(store.sql()).await.rows;
+        assert_eq!(rows.len(), 2 * modes.len());
+        assert!(rows.iter().all(|row| row.source.as_deref() == Some("it's \\ ü")));
+    });
+}
+
+/// That the numbers of one insert follow one another is not promised by the servers, and so it is not relied upon.
+#[test]
+fn numbers_that_do_not_follow_one_another_are_found_out() {
+    on_both(|sandbox| async move {
+        let (store, mut user) = (sandbox.store().await, sandbox.user().await);
+        effects(&sandbox).await;
+        // As if somebody else had been given the numbers between.
+        let (outbox, trigger) = (sandbox.table("outbox"), sandbox.table("numbers"));
+        let numbers = "SET NEW.id = 1000 + 3 * (SELECT COUNT(*) FROM";
+        let trigger = format!(
+            "CREATE TRIGGER {trigger} BEFORE INSERT ON {outbox} FOR EACH ROW {numbers} {} AS e)",
+            sandbox.table("effects")
+        );
+        sandbox.batch(&trigger).await;
+        for places in [
+            [message(None), message(None)],
+            [1, 2].map(|version| NewMessage::json("t", "k", "{}").from_version("p", version, 0)),
+        ] {
+            let mut open = user.begin().await.unwrap();
+            let sent = store.outbox().enqueue_all(&mut open, &places).await;
+            assert!(sent.is_err(), "{sent:?}");
+            open.commit().await.unwrap();
+        }
+        for table in ["outbox", "outbox_arrivals", "outbox_pending"] {
+            assert_eq!(sandbox.count(table).await, 0, "{table}");
+        }
+    });
+}
+
+/// One user's block is prepared once, and reads as a statement of its own.
+#[test]
+fn mariadb_is_asked_once_for_both_rows() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let Some(sandbox) = Sandbox::new(Server::MariaDb).await else { return };
+        let (store, mut user) = (sandbox.store().await, sandbox.user().await);
+        effects(&sandbox).await;
+        send(&sandbox, &mut user, &store.outbox(), &message(None)).await.unwrap();
+        let before = statements(&mut user).await;
+        send(&sandbox, &mut user, &store.outbox(), &message(None)).await.unwrap();
+        let after = statements(&mut user).await;
+        // BEGIN, the row of the user's own, both rows, COMMIT; and the question for it.
+        assert_eq!(after - before, 5);
+    });
+}
+
+/// How many questions a session has asked.
+async fn statements(user: &mut MySqlConnection) -> u64 {
+    let (_, count): (String, String) =
+        sqlx::query_as("SHOW SESSION STATUS LIKE 'Questions'").fetch_one(user).await.unwrap();
+    count.parse().unwrap()
+}

@@ -1,0 +1,151 @@
+//! One message in the user's own transaction, as most are: the message, its place in the queue, and nothing else.
+//!
+//! ```text
+//!   message ─┬─ it is there already ─▶ compared: the same, or an error
+//!            └─ place ─┬─ one was left there ─▶ as good
+//!                      └─ fails ─▶ taken out again ─┬─ the error
+//!                                                   └─ may not ─▶ left to a relay
+//! ```
+//!
+//! Both statements are one text, or one statement where the server can make one of them, and each undoes itself where it fails. So there
+//! is need of a way back only where the first one has taken effect and the second has not, which hardly ever happens: a savepoint for
+//! that would be felt by every message. What was given to the first tells its number, or a look at the message that only we can have
+//! inserted.
+
+use std::collections::HashSet;
+
+use tenure_core::StoreError;
+use tenure_core::outbox::{Enqueued, MessageId, NewMessage};
+
+use super::enqueue::{APART_BYTES, TRIES, comes, values};
+use super::unit::Stop;
+use crate::batch::size;
+use crate::driver::{Call, Session};
+use crate::fault::{Fault, FaultKind};
+use crate::ids::fresh_id;
+use crate::store::Shared;
+use crate::value::Value;
+
+/// What `outbox_insert_one` leaves out of a row of [`values`]: sequence, index, payload as bytes, when to deliver.
+const UNSAID: [usize; 4] = [2, 3, 7, 10];
+
+impl Shared {
+    /// Enqueues a message that was checked. `None`, and nothing is done, where it needs more than this: no transaction is known to be
+    /// open, it is delayed by the server's clock, or so large that its two statements are not sent as one.
+    pub(super) async fn insert_alone(
+        &self,
+        session: &mut dyn Session,
+        message: &NewMessage,
+    ) -> Result<Option<Enqueued>, Stop> {
+        if !session.in_transaction() || !session.knows_given() || !message.delay.is_zero() {
+            return Ok(None);
+        }
+        let id = message.id.unwrap_or_else(fresh_id);
+        let row = values(id, message, None);
+        if size(&row) > APART_BYTES {
+            return Ok(None);
+        }
+        let texts = &self.statements;
+        let place = match comes(&row) {
+            true => Some(Call::new(&texts.arrivals_add_new, [])),
+            false => self.addition(&row),
+        };
+        let Some(place) = place else { return Ok(None) };
+        let calls = [self.message_alone(row), place];
+        // As one, whether the message is there is only known where nobody else can have its id.
+        let as_one = session.has_blocks() && message.id.is_none();
+        let enqueued = Enqueued { id, fresh: true };
+        for _ in 0..TRIES {
+            let ran = match as_one {
+                true => session.run_as_one(&calls).await.map(drop),
+                false => session.run_all(&calls).await.map(drop),
+            };
+            let Err(fault) = ran else { return Ok(Some(enqueued)) };
+            let inserted = match as_one {
+                true => self.number_alone(session, id, &fault).await?,
+                false => fault.before.first().map(|inserted| inserted.given),
+            };
+            match (inserted, fault.kind) {
+                (Some(_), FaultKind::Duplicate) => return Ok(Some(enqueued)),
+                (Some(number), _) => {
+                    self.without_place(session, number, fault).await?;
+                    return Ok(Some(enqueued));
+                }
+                (None, FaultKind::Duplicate) => {}
+                (None, _) => return Err(fault.into()),
+            }
+            let mut left = vec![(id, message)];
+            self.leave_out(session, &mut left, &mut HashSet::new()).await?;
+            if left.is_empty() {
+                return Ok(Some(Enqueued { id, fresh: false }));
+            }
+        }
+        let message = "a message with the same id comes and goes".into();
+        Err(StoreError::Busy { store: self.label().to_owned(), message }.into())
+    }
+
+    /// The statement that inserts a row of [`values`], in as few words as can be.
+    fn message_alone(&self, mut row: Vec<Value>) -> Call<'_> {
+        let texts = &self.statements;
+        let usual = matches!(
+            row.as_slice(),
+            [_, _, Value::Int(0), Value::Int(0), _, _, _, Value::Null, _, _, Value::Null]
+        );
+        if usual {
+            let mut place = 0..row.len();
+            row.retain(|_| place.next().is_some_and(|place| !UNSAID.contains(&place)));
+            return Call::new(&texts.outbox_insert_one, row);
+        }
+        row.push(Value::Null);
+        Call::new(&texts.outbox_insert, [Value::Rows(vec![row])])
+    }
+
+    /// Behind a fault: the number of a message whose id nobody else can have, if it is there.
+    async fn number_alone(
+        &self,
+        session: &mut dyn Session,
+        id: MessageId,
+        fault: &Fault,
+    ) -> Result<Option<Option<i64>>, Stop> {
+        if is_over(fault) {
+            return Ok(None);
+        }
+        let id = vec![Value::list([id.to_string()])];
+        let found = session.run(&Call::new(&self.statements.outbox_numbers, id)).await?;
+        Ok(self.numbers(found)?.first().map(|number| Some(*number)))
+    }
+
+    /// The message is there and in no queue. It is taken out again; or else left to a relay, as those of other programs are.
+    async fn without_place(
+        &self,
+        session: &mut dyn Session,
+        number: Option<i64>,
+        fault: Fault,
+    ) -> Result<(), Stop> {
+        let Some(number) = number.filter(|_| !is_over(&fault)) else { return Err(fault.into()) };
+        let texts = &self.statements;
+        let removal = Call::new(&texts.outbox_delete, vec![Value::list([number])]);
+        let Err(stays) = session.run(&removal).await else { return Err(fault.into()) };
+        match session.run(&Call::new(&texts.outbox_freshen, [number.into()])).await {
+            Ok(found) if found.changed > 0 => {
+                tracing::warn!(error = %fault.message, "a message has no place in the queue; a relay will put it there");
+                Ok(())
+            }
+            // The server has undone the whole transaction.
+            Ok(_) => Err(fault.into()),
+            Err(_) => {
+                let message = format!(
+                    "{}. The message is in the transaction and would never be sent: roll the transaction back. (Who may UPDATE or \
+                     DELETE in the table of messages need not: {})",
+                    fault.message, stays.message
+                );
+                Err(Fault::new(fault.kind, message).into())
+            }
+        }
+    }
+}
+
+/// Whether there is no transaction any more.
+fn is_over(fault: &Fault) -> bool {
+    matches!(fault.kind, FaultKind::Gone | FaultKind::Deadlock | FaultKind::NoTransaction)
+}

@@ -1,0 +1,2 @@
+-- The same of the last of them.
+{given_fragment}
