@@ -6,5 +6,5 @@
 CASE
     (SELECT o.message_id FROM {outbox} AS o FORCE INDEX (PRIMARY) WHERE o.id = LAST_INSERT_ID() + $1 * @@auto_increment_increment)
     WHEN $2 THEN LAST_INSERT_ID() + $1 * @@auto_increment_increment
-    ELSE CAST(LAST_INSERT_ID() AS SIGNED) + 9223372036854775807
+    ELSE GREATEST(CAST(LAST_INSERT_ID() AS SIGNED), 1) + 9223372036854775807
 END

@@ -72,6 +72,8 @@ fn kind(number: u16) -> FaultKind {
         1205 | 3572 | 3024 | 1969 | 1317 | 1040 | 1203 | 1226 => FaultKind::Busy,
         // What a statement of ours says on purpose; see must_have_met.sql.
         1690 => FaultKind::Unmet,
+        // A text that cannot be read in the session's mode, or not be prepared, or not one more.
+        1064 | 1295 | 1461 => FaultKind::Unprepared,
         // A savepoint that is not there.
         1305 => FaultKind::NoTransaction,
         1146 => FaultKind::NoTable,

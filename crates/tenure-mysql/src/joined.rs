@@ -5,10 +5,12 @@
 //! more than 256 KiB is always bound. What the server answers comes in the user's set: a text beyond ASCII may not be readable
 //! then, and is refused as such.)
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use async_trait::async_trait;
 use sqlx::Executor as _;
 use sqlx::mysql::MySqlConnection;
-use tenure_sql::{Answer, Call, Fault, Row, Session, Value, last_rows};
+use tenure_sql::{Answer, Call, Fault, FaultKind, Row, Session, Value, last_rows};
 
 use crate::connect::Flavour;
 use crate::literal::{block_bound, bound, written};
@@ -19,17 +21,35 @@ use crate::statements::for_sqlx;
 #[derive(Debug)]
 pub(crate) struct Joined<'c> {
     connection: &'c mut MySqlConnection,
-    blocks: bool,
+    blocks: Option<&'c Blocks>,
+}
+
+/// Whether users' sessions are given several statements as one. Not where that is found not to pay: the driver is told to keep nothing
+/// prepared, or the server does not take it.
+#[derive(Debug)]
+pub(crate) struct Blocks(AtomicBool);
+
+impl Blocks {
+    pub(crate) fn on(flavour: Flavour) -> Self {
+        Self(AtomicBool::new(flavour.has_blocks()))
+    }
+
+    fn pay(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn give_up(&self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
 }
 
 impl<'c> Joined<'c> {
     pub(crate) fn new(connection: &'c mut MySqlConnection) -> Self {
-        Self { connection, blocks: false }
+        Self { connection, blocks: None }
     }
 
-    /// One to a server of this kind.
-    pub(crate) fn on(connection: &'c mut MySqlConnection, flavour: Flavour) -> Self {
-        Self { connection, blocks: flavour.has_blocks() }
+    pub(crate) fn with_blocks(connection: &'c mut MySqlConnection, blocks: &'c Blocks) -> Self {
+        Self { connection, blocks: Some(blocks) }
     }
 }
 
@@ -70,18 +90,25 @@ impl Session for Joined<'_> {
     /// Prepared once: the server reads the text but the first time. So it is for texts that are always the same.
     async fn run_as_one(&mut self, calls: &[Call<'_>]) -> Result<Vec<Row>, Fault> {
         let mut params = calls.iter().flat_map(|call| &call.params);
-        if self.blocks && !params.any(|value| varies(value) || has_letters_beyond_ascii(value)) {
+        let same = !params.any(|value| varies(value) || has_letters_beyond_ascii(value));
+        if let Some(blocks) = self.blocks.filter(|blocks| same && blocks.pay()) {
             let (text, arguments) = block_bound(calls)?;
-            let bytes = calls.iter().map(bytes_of).sum();
-            must_fit(self.connection, bytes).await?;
+            must_fit(self.connection, calls.iter().map(bytes_of).sum()).await?;
             let query = sqlx::query_with(for_sqlx(text), arguments);
-            return gather(self.connection.fetch_many(query)).await.map(last_rows);
+            let told = gather(self.connection.fetch_many(query)).await;
+            if sqlx::Connection::cached_statements_size(self.connection) == 0 {
+                blocks.give_up();
+            }
+            match told {
+                Err(fault) if fault.kind == FaultKind::Unprepared => blocks.give_up(),
+                told => return told.map(last_rows),
+            }
         }
         Ok(last_rows(self.run_all(calls).await?))
     }
 
     fn has_blocks(&self) -> bool {
-        self.blocks
+        self.blocks.is_some_and(Blocks::pay)
     }
 
     fn in_transaction(&self) -> bool {

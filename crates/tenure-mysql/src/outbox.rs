@@ -1,17 +1,19 @@
 //! Enqueueing: in the user's own transaction, so that a message is sent exactly if the data it speaks of is there.
 
+use std::sync::Arc;
+
 use sqlx::mysql::MySqlConnection;
 use tenure_core::contract::EnqueueError;
 use tenure_core::outbox::{Enqueued, Limits, NewMessage};
 
-use crate::connect::Flavour;
-use crate::joined::Joined;
+use crate::joined::{Blocks, Joined};
 use crate::store::MySqlStore;
 
 /// Enqueues messages in transactions of the user's own. Cheap to clone; got by [`MySqlStore::outbox`].
 ///
 /// A message is sent exactly if the transaction commits. Enqueueing the same message again, by its id, does nothing; one
-/// with the same id that says something else is an error, and leaves the transaction as it was. Trace headers
+/// with the same id that says something else is an error, and leaves the transaction as it was. (An error that says that the
+/// transaction has to be rolled back means it: so it is where a message could neither be put into the queue nor taken out again.) Trace headers
 /// (`traceparent`, `tracestate`) are not part of what a message says. Of two transactions that enqueue the same id at
 /// once, the second waits for the first.
 ///
@@ -31,13 +33,13 @@ use crate::store::MySqlStore;
 #[derive(Debug, Clone)]
 pub struct Outbox {
     common: tenure_sql::Outbox,
-    flavour: Flavour,
+    blocks: Arc<Blocks>,
 }
 
 impl MySqlStore {
     /// What enqueues messages in the user's own transactions; cheap to clone.
     pub fn outbox(&self) -> Outbox {
-        Outbox { common: self.sql().outbox(), flavour: self.driver().flavour }
+        Outbox { common: self.sql().outbox(), blocks: Arc::new(Blocks::on(self.driver().flavour)) }
     }
 }
 
@@ -45,7 +47,7 @@ impl Outbox {
     /// The same with other limits than the default ones.
     #[must_use]
     pub fn with_limits(&self, limits: Limits) -> Self {
-        Self { common: self.common.with_limits(limits), flavour: self.flavour }
+        Self { common: self.common.with_limits(limits), blocks: Arc::clone(&self.blocks) }
     }
 
     /// Enqueues a message in a transaction of sqlx. On a connection without one, the message is committed at once, and a relay
@@ -68,7 +70,7 @@ impl Outbox {
         connection: &mut MySqlConnection,
         message: &NewMessage,
     ) -> Result<Enqueued, EnqueueError> {
-        self.common.enqueue(&mut Joined::on(connection, self.flavour), message).await
+        self.common.enqueue(&mut Joined::with_blocks(connection, &self.blocks), message).await
     }
 
     /// Enqueues messages in a transaction of sqlx, in few round trips however many they are: all, or none and the
@@ -81,6 +83,6 @@ impl Outbox {
         connection: &mut MySqlConnection,
         messages: &[NewMessage],
     ) -> Result<Vec<Enqueued>, EnqueueError> {
-        self.common.enqueue_all(&mut Joined::on(connection, self.flavour), messages).await
+        self.common.enqueue_all(&mut Joined::with_blocks(connection, &self.blocks), messages).await
     }
 }

@@ -60,7 +60,7 @@ pub trait Session: Send {
     }
 
     /// Runs several as one, and tells the rows of the last of them that has any. Which of them failed is not told; nothing behind it
-    /// was run. Where the server has no way to do that they are run as by [`run_all`](Self::run_all).
+    /// was run, but it may have been the last of them. Where the server has no way to do that they are run as by [`run_all`](Self::run_all).
     async fn run_as_one(&mut self, calls: &[Call<'_>]) -> Result<Vec<Row>, Fault> {
         Ok(last_rows(self.run_all(calls).await?))
     }

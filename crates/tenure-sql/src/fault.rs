@@ -26,6 +26,8 @@ pub enum FaultKind {
     Refused,
     /// The connection broke, or there was no answer in time: whether anything took effect is unknown.
     Gone,
+    /// The server does not take such a text, or keeps no more of them prepared: nothing was run.
+    Unprepared,
     /// Anything else.
     Other,
 }
@@ -69,7 +71,7 @@ impl Fault {
             FaultKind::ReadOnly => StoreError::ReadOnly { store, message },
             FaultKind::Refused => StoreError::Refused { store, message },
             FaultKind::Gone => StoreError::Unreachable { store, message },
-            FaultKind::Duplicate | FaultKind::Unmet | FaultKind::Other => {
+            FaultKind::Duplicate | FaultKind::Unmet | FaultKind::Unprepared | FaultKind::Other => {
                 StoreError::Failed { store, message, source: None }
             }
         }

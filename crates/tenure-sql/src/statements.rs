@@ -88,9 +88,9 @@ declare! { $
     stats_total stats_pending stats_dead outbox_pulse sweep_look
     inbox_accept inbox_refuse inbox_read inbox_old inbox_delete
     // Events, snapshots, checkpoints.
-    savepoint savepoint_back savepoint_release must_have_met
+    savepoint savepoint_back savepoint_release unmet_fragment must_have_met
     stream_first stream_move stream_raise stream_version streams_free streams_move
-    slot_own slot_take slot_floor slot_add slots_settled slots_unsettled slots_seen slots_there slots_over slots_delete
+    slot_own slot_take slot_had slot_floor slot_add slots_settled slots_unsettled slots_seen slots_there slots_over slots_delete
     event_columns events_top events_all events_forward events_backward
     events_add events_placed events_given events_standing events_known mark_add marks_add
     streams_list events_story

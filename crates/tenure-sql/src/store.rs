@@ -36,6 +36,8 @@ pub(crate) struct Shared {
     pub(crate) beside: Beside,
     /// The appends that wait, to go together.
     pub(crate) line: AppendLine,
+    /// Whether it was said that messages are left to a relay because their sender could not put them into the queue.
+    pub(crate) said_unplaced: AtomicBool,
 }
 
 impl SqlStore {
@@ -59,6 +61,7 @@ impl SqlStore {
             gapless: AtomicBool::new(false),
             beside: Beside::default(),
             line: AppendLine::default(),
+            said_unplaced: AtomicBool::new(false),
         };
         Self { shared: Arc::new(shared) }
     }

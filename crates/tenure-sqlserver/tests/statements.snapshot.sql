@@ -1194,11 +1194,7 @@ INSERT INTO [tenure_schema] (version, description, applied_at) VALUES (9, 'what 
 COMMIT TRANSACTION;
 
 -- must_have_met
-IF @before <> 1
-BEGIN
-    SELECT 1 AS tenure_unmet;
-    RETURN;
-END
+IF @before <> 1 BEGIN SELECT 1 AS tenure_unmet; RETURN; END
 
 -- nodes_delete
 DELETE n FROM OPENJSON(@B1) WITH (name varbinary(200) '$') AS asked
@@ -1960,6 +1956,9 @@ SELECT 1, (SELECT coalesce(max(position), 0) FROM [tenure_events] WITH (READUNCO
 
 -- slot_floor
 DECLARE @own_nothing bit
+
+-- slot_had
+IF @before <> 1 BEGIN SELECT 1 AS tenure_unmet; RETURN; END
 
 -- slot_own
 IF @before = 0

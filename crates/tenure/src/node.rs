@@ -24,7 +24,7 @@ pub(crate) fn machine_name() -> String {
     name.map(clean).filter(|name| !name.is_empty()).unwrap_or_else(|| "localhost".to_owned())
 }
 
-/// A new id, for events and messages. Later ones are greater, which is kind to indexes.
+/// A new random id, for events and messages.
 pub fn new_id() -> uuid::Uuid {
-    uuid::Uuid::now_v7()
+    uuid::Uuid::new_v4()
 }

@@ -1,8 +1,10 @@
 //! One message in the user's own transaction, and several: what is behind the numbers that they were given.
 
-use sqlx::mysql::MySqlConnection;
-use sqlx::{AssertSqlSafe, Connection as _};
-use tenure_core::contract::EnqueueError;
+use std::collections::HashSet;
+
+use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _};
+use tenure_core::contract::{EnqueueError, OutboxStore as _};
 use tenure_core::outbox::{MessageId, NewMessage, deterministic_id};
 use tenure_mysql::Outbox;
 
@@ -103,14 +105,20 @@ fn whatever_mode_the_session_has_a_message_is_enqueued() {
         for mode in modes {
             let set = format!("SET SESSION sql_mode = '{mode}'");
             sqlx::raw_sql(AssertSqlSafe(set)).execute(&mut user).await.unwrap();
-            for body in ["{}", r#"{"it":"s \\ 'é'"}"#] {
-                let message = NewMessage::json("t", "k", body).from_source("it's \\ ü");
+            for (source, body) in
+                [("it's \\ ü", r#"{"it":"s \\ 'é'"}"#), ("it's \\", r#"{"it":"s '[~]\\\\'"}"#)]
+            {
+                let message = NewMessage::json("t", "k", body).from_source(source);
                 assert!(send(&sandbox, &mut user, &store.outbox(), &message).await.unwrap(), "{mode}");
             }
         }
         let rows = look(store.sql()).await.rows;
         assert_eq!(rows.len(), 2 * modes.len());
-        assert!(rows.iter().all(|row| row.source.as_deref() == Some("it's \\ ü")));
+        let bodies = |source: &str| -> HashSet<_> {
+            let of = rows.iter().filter(|row| row.source.as_deref() == Some(source));
+            of.map(|row| format!("{:?}", row.body)).collect()
+        };
+        assert_eq!((bodies("it's \\ ü").len(), bodies("it's \\").len()), (1, 1), "{rows:?}");
     });
 }
 
@@ -118,29 +126,81 @@ fn whatever_mode_the_session_has_a_message_is_enqueued() {
 #[test]
 fn numbers_that_do_not_follow_one_another_are_found_out() {
     on_both(|sandbox| async move {
-        let (store, mut user) = (sandbox.store().await, sandbox.user().await);
-        effects(&sandbox).await;
-        // As if somebody else had been given the numbers between.
-        let (outbox, trigger) = (sandbox.table("outbox"), sandbox.table("numbers"));
-        let numbers = "SET NEW.id = 1000 + 3 * (SELECT COUNT(*) FROM";
-        let trigger = format!(
-            "CREATE TRIGGER {trigger} BEFORE INSERT ON {outbox} FOR EACH ROW {numbers} {} AS e)",
-            sandbox.table("effects")
-        );
-        sandbox.batch(&trigger).await;
-        for places in [
-            [message(None), message(None)],
-            [1, 2].map(|version| NewMessage::json("t", "k", "{}").from_version("p", version, 0)),
+        let (store, outbox) = (sandbox.store().await, sandbox.table("outbox"));
+        let trigger = format!("CREATE TRIGGER {outbox}_n BEFORE INSERT ON {outbox} FOR EACH ROW");
+        // As if the numbers between were somebody else's; and as if none had been given out in this session.
+        for every in [
+            "SET @n = @n + 1, NEW.id = IF(@n = 1, NEW.id, 1000 + 7 * @n)",
+            "SET @n = @n + 1, NEW.id = 1000 + 7 * @n",
         ] {
-            let mut open = user.begin().await.unwrap();
-            let sent = store.outbox().enqueue_all(&mut open, &places).await;
-            assert!(sent.is_err(), "{sent:?}");
-            open.commit().await.unwrap();
-        }
-        for table in ["outbox", "outbox_arrivals", "outbox_pending"] {
-            assert_eq!(sandbox.count(table).await, 0, "{table}");
+            sandbox.batch(&format!("{trigger} {every}")).await;
+            for places in [
+                [message(None), message(None)],
+                [1, 2].map(|version| NewMessage::json("t", "k", "{}").from_version("p", version, 0)),
+            ] {
+                let mut user = sandbox.user().await;
+                sqlx::raw_sql("SET @n = 0").execute(&mut user).await.unwrap();
+                let mut open = user.begin().await.unwrap();
+                let sent = store.outbox().enqueue_all(&mut open, &places).await;
+                let error = sent.expect_err("it is found out").to_string();
+                assert!(error.contains("out of range"), "{error}");
+                open.commit().await.unwrap();
+            }
+            for table in ["outbox", "outbox_arrivals", "outbox_pending"] {
+                assert_eq!(sandbox.count(table).await, 0, "{table}");
+            }
+            sandbox.batch(&format!("DROP TRIGGER {outbox}_n")).await;
         }
     });
+}
+
+/// At REPEATABLE READ the gap is held of what is looked for and not found: so it is not looked for. (That before what is there is held:
+/// here nothing belongs there.)
+#[test]
+fn who_meets_a_message_that_is_there_holds_up_nobody_who_sends_others() {
+    on_both(|sandbox| async move {
+        let store = sandbox.store().await;
+        let known = message(Some(MessageId::new(uuid::Uuid::from_u128(1))));
+        let again = std::slice::from_ref(&known);
+        assert!(store.sql().enqueue(again, &Default::default()).await.unwrap()[0].fresh);
+        let (mut one, mut other) = (sandbox.user().await, sandbox.user().await);
+        let mut open = [one.begin().await.unwrap(), other.begin().await.unwrap()];
+        for _ in 0..8 {
+            for user in &mut open {
+                let both = [known.clone(), message(None)];
+                let sent = store.outbox().enqueue_all(user, &both).await.expect("it waits for nobody");
+                assert_eq!(sent.iter().map(|sent| sent.fresh).collect::<Vec<_>>(), [false, true]);
+            }
+        }
+        for user in open {
+            user.commit().await.unwrap();
+        }
+        assert_eq!(sandbox.count("outbox").await, 17);
+    });
+}
+
+/// To keep nothing prepared is what is said to drivers behind some proxies.
+#[test]
+fn whoever_keeps_nothing_prepared_is_not_made_to_wait_for_it() {
+    on_both(|sandbox| async move {
+        let store = sandbox.store().await;
+        effects(&sandbox).await;
+        let options: MySqlConnectOptions = sandbox.url.parse().unwrap();
+        let mut user = options.statement_cache_capacity(0).connect().await.unwrap();
+        let outbox = store.outbox();
+        let before = prepared(&mut user).await;
+        for _ in 0..20 {
+            assert!(send(&sandbox, &mut user, &outbox, &message(None)).await.unwrap());
+        }
+        assert!(prepared(&mut user).await - before <= 1);
+        assert_eq!(look(store.sql()).await.rows.len(), 20);
+    });
+}
+
+/// How many statements a session has prepared.
+async fn prepared(user: &mut MySqlConnection) -> u64 {
+    let rows = sqlx::raw_sql("SHOW SESSION STATUS LIKE 'Com_stmt_prepare'").fetch_one(user).await.unwrap();
+    rows.get_unchecked::<String, _>(1).parse().unwrap()
 }
 
 /// One user's block is prepared once, and reads as a statement of its own.

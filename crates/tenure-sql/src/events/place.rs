@@ -67,7 +67,7 @@ impl Unit<'_> {
     pub(super) fn shows<'c>(&self, shared: &'c Shared) -> Vec<Call<'c>> {
         let texts = &shared.statements;
         match self {
-            Self::Own(_) => vec![Call::new(&texts.slot_own, []), Call::new(&texts.must_have_met, [])],
+            Self::Own(_) => vec![Call::new(&texts.slot_own, []), Call::new(&texts.slot_had, [])],
             Self::Joined(_) => vec![Call::new(&texts.slot_floor, []), Call::new(&texts.slot_add, [])],
         }
     }

@@ -31,7 +31,8 @@ use crate::value::Value;
 pub(super) enum Written {
     /// All was done; the position of the last event of each.
     Done(Vec<Position>),
-    /// Nothing was done.
+    /// Nothing was done; or else all of it, and an error came behind that: a limit that ran out, or a hand that ended the statement. Whoever
+    /// appends the same once more hears what came of it.
     Undone,
     /// Nobody knows.
     Lost(Fault),
@@ -85,7 +86,7 @@ impl Shared {
         calls.extend([
             Call::new(&texts.streams_move, moved),
             Call::new(&texts.slot_take, [begun.into(), found.into()]),
-            Call::new(&texts.must_have_met, []),
+            Call::new(&texts.slot_had, []),
             Call::new(&texts.events_add, [Value::Rows(events)]),
             Call::new(&texts.events_given, placed),
         ]);

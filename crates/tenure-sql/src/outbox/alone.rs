@@ -13,6 +13,7 @@
 //! inserted.
 
 use std::collections::HashSet;
+use std::sync::atomic::Ordering;
 
 use tenure_core::StoreError;
 use tenure_core::outbox::{Enqueued, MessageId, NewMessage};
@@ -110,9 +111,11 @@ impl Shared {
         if is_over(fault) {
             return Ok(None);
         }
-        let id = vec![Value::list([id.to_string()])];
-        let found = session.run(&Call::new(&self.statements.outbox_numbers, id)).await?;
-        Ok(self.numbers(found)?.first().map(|number| Some(*number)))
+        let ids = vec![Value::list([id.to_string()])];
+        match session.run(&Call::new(&self.statements.outbox_numbers, ids)).await {
+            Ok(found) => Ok(self.numbers(found)?.first().map(|number| Some(*number))),
+            Err(look) => Err(unsent(fault, &look.message)),
+        }
     }
 
     /// The message is there and in no queue. It is taken out again; or else left to a relay, as those of other programs are.
@@ -122,30 +125,50 @@ impl Shared {
         number: Option<i64>,
         fault: Fault,
     ) -> Result<(), Stop> {
-        let Some(number) = number.filter(|_| !is_over(&fault)) else { return Err(fault.into()) };
+        if is_over(&fault) {
+            return Err(fault.into());
+        }
+        let Some(number) = number else { return Err(unsent(&fault, "its number is not known")) };
         let texts = &self.statements;
         let removal = Call::new(&texts.outbox_delete, vec![Value::list([number])]);
-        let Err(stays) = session.run(&removal).await else { return Err(fault.into()) };
+        let stays = match session.run(&removal).await {
+            Ok(_) => return Err(fault.into()),
+            Err(stays) => stays,
+        };
         match session.run(&Call::new(&texts.outbox_freshen, [number.into()])).await {
             Ok(found) if found.changed > 0 => {
-                tracing::warn!(error = %fault.message, "a message has no place in the queue; a relay will put it there");
+                self.say_unplaced(&fault);
                 Ok(())
             }
             // The server has undone the whole transaction.
             Ok(_) => Err(fault.into()),
-            Err(_) => {
-                let message = format!(
-                    "{}. The message is in the transaction and would never be sent: roll the transaction back. (Who may UPDATE or \
-                     DELETE in the table of messages need not: {})",
-                    fault.message, stays.message
-                );
-                Err(Fault::new(fault.kind, message).into())
-            }
+            Err(_) => Err(unsent(&fault, &stays.message)),
+        }
+    }
+
+    /// Once, and then for whoever looks closer: it is so for each message until somebody mends it.
+    fn say_unplaced(&self, fault: &Fault) {
+        let message = "a message could not be put into the queue by its sender, and is left to a relay";
+        match self.said_unplaced.swap(true, Ordering::Relaxed) {
+            false => tracing::warn!(error = %fault.message, "{message}; this is said once"),
+            true => tracing::debug!(error = %fault.message, "{message}"),
         }
     }
 }
 
-/// Whether there is no transaction any more.
+/// A message is in the transaction that nobody would send, and it cannot be taken out again.
+fn unsent(fault: &Fault, why: &str) -> Stop {
+    let message = format!(
+        "{}. The message may be in the transaction and would never be sent: roll the transaction back. (It could not be taken out \
+         again: {why})",
+        fault.message
+    );
+    // Whatever kind of fault it was: these words have to be heard.
+    Fault::new(FaultKind::Refused, message).into()
+}
+
+/// Whether there is nothing to be done any more: no connection, or no transaction. After a deadlock there is none either, unless the
+/// driver only takes it to be there; then what was done may stay, so it is looked for.
 fn is_over(fault: &Fault) -> bool {
-    matches!(fault.kind, FaultKind::Gone | FaultKind::Deadlock | FaultKind::NoTransaction)
+    matches!(fault.kind, FaultKind::Gone | FaultKind::NoTransaction)
 }

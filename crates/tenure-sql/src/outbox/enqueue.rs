@@ -140,9 +140,9 @@ impl Frame {
 pub(crate) enum Queues {
     /// A relay puts them there.
     Not,
-    /// One message alone by its values, for a look at its row would cost more than all the rest; several by their rows.
+    /// One message alone by the number that it was given, several by theirs, or by their rows: as the statements do it.
     ByValues,
-    /// By their rows.
+    /// Also one alone as several are.
     ByRows,
 }
 
@@ -330,14 +330,20 @@ impl Shared {
         })
     }
 
-    /// Leaves out the messages that are there already, if they say the same.
+    /// Leaves out the messages that are there already, if they say the same. Only ids that were given are asked for: of what is not there
+    /// the gap may be held in which it would stand.
     pub(super) async fn leave_out(
         &self,
         session: &mut dyn Session,
         left: &mut Vec<(MessageId, &NewMessage)>,
         known: &mut HashSet<MessageId>,
     ) -> Result<(), Stop> {
-        let ids = Value::list(left.iter().map(|(id, _)| id.to_string()));
+        let given = left.iter().filter(|(_, message)| message.id.is_some());
+        let ids: Vec<_> = given.map(|(id, _)| id.to_string()).collect();
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let ids = Value::list(ids);
         let answer = session.run(&Call::new(&self.statements.outbox_existing, vec![ids])).await?;
         let mut there = HashMap::with_capacity(answer.rows.len());
         for row in answer.rows {
