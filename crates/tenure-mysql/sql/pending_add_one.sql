@@ -1,6 +1,5 @@
--- Puts the message into the queue that the statement before has inserted. The same as pending_add makes of it, by values: a look
--- at the message's own row would cost more than all the rest. What is left in the queue of a message that had the same number,
--- and was removed by another hand, is written over.
+-- Puts the message into the queue that the statement before has inserted: where pending_add puts one of several. What is left in the
+-- queue of a message that had the same number, and was removed by another hand, is written over.
 -- $1 source, or nothing; $2 sequence, or null without a source; $3 index; $4 when to deliver, or null
 INSERT INTO {outbox_pending} (id, lane, place_a, place_b, due_us)
 VALUES (

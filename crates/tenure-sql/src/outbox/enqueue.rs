@@ -140,9 +140,9 @@ impl Frame {
 pub(crate) enum Queues {
     /// A relay puts them there.
     Not,
-    /// One message alone by the number that it was given, several by theirs, or by their rows: as the statements do it.
+    /// One message alone by the number that it was given. Several as `pending_add` and `arrivals_add` do it.
     ByValues,
-    /// Also one alone as several are.
+    /// Also one alone as several are: its number is not known.
     ByRows,
 }
 

@@ -14,8 +14,9 @@ use crate::output::{self, Failure};
 
 /// How long each stretch of one round lasts.
 const STRETCH: Duration = Duration::from_secs(2);
-/// The bare insert and ours take turns of this length, so that a slow moment of the machine hits both.
-const TURN: Duration = Duration::from_millis(100);
+/// The bare insert and ours take turns of this length, so that a slow moment of the machine hits both; whoever was last begins the next
+/// one, and what one has left behind is not always the other's.
+const TURN: Duration = Duration::from_millis(250);
 
 pub(crate) async fn enqueue(global: &Global, args: &EnqueueArgs) -> Result<ExitCode, Failure> {
     let rig = rig(global).await?;
@@ -82,9 +83,11 @@ async fn one_connection_each(rig: &dyn Rig) -> Result<(f64, f64), Failure> {
     let turns = STRETCH.as_millis() / TURN.as_millis();
     let work = tokio::spawn(async move {
         // The first of each prepares statements and is not counted.
-        for counts in std::iter::once(false).chain((0..turns).map(|_| true)) {
-            bare.turn(counts).await?;
-            ours.turn(counts).await?;
+        for turn in 0..=turns {
+            let pair = if turn % 2 == 0 { [&mut bare, &mut ours] } else { [&mut ours, &mut bare] };
+            for one in pair {
+                one.turn(turn > 0).await?;
+            }
         }
         Ok::<_, Failure>((bare.rate(), ours.rate()))
     });

@@ -170,7 +170,7 @@ pub(in crate::bench) mod mysql {
             LEFT JOIN tenure_outbox_pending AS p ON p.id = o.id WHERE p.id IS NULL ORDER BY o.id",
     ];
     pub(crate) const CLEAR: &str = "TRUNCATE tenure_outbox; TRUNCATE tenure_outbox_pending; \
-        TRUNCATE tenure_outbox_arrivals; TRUNCATE tenure_outbox_attempts; TRUNCATE tenure_outbox_dead";
+        TRUNCATE tenure_outbox_arrivals; TRUNCATE tenure_outbox_attempts; TRUNCATE tenure_outbox_dead; TRUNCATE bare_outbox";
     pub(crate) const SETTLE: &str = "ANALYZE TABLE tenure_outbox, tenure_outbox_pending, tenure_outbox_arrivals, \
         tenure_outbox_attempts, plain_queue";
     pub(crate) const SETTLE_EVENTS: &str = "ANALYZE TABLE tenure_events, tenure_streams";
