@@ -88,12 +88,12 @@ mod tests {
             super::super::options::groups(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap();
         let wrong = |line: &str| problems(line, &groups).len();
         assert_eq!(
-            wrong("waits <!-- = relay.deadline -->30 s, reads <!-- = relay.read_ahead -->4,096 rows"),
+            wrong("waits <!-- = relay.deadline -->30 s, reads <!-- = relay.read_ahead -->8,192 rows"),
             0
         );
         assert_eq!(wrong("<!-- = limits.payload -->1 MiB; <!-- = retention.dispatched -->30 days."), 0);
         assert_eq!(
-            wrong("waits <!-- = relay.deadline -->31 s, reads <!-- = relay.read_ahead -->4,095 rows"),
+            wrong("waits <!-- = relay.deadline -->31 s, reads <!-- = relay.read_ahead -->8,191 rows"),
             2
         );
         assert_eq!(wrong("<!-- = relay.nothing -->1"), 1);

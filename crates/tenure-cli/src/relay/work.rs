@@ -1,12 +1,13 @@
 //! The two ways to relay: the whole outbox by one, or its parts by many.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::core::contract::{LeaseStore, Sink};
 use tenure::{
-    Classifier, Cluster, ClusterSettings, Database, LeaseName, LeaseSettings, Leases, Node, NodeName,
-    OutboxParts, Relay, RelaySettings, RelayStatus, Retention, Stop, Sweeper,
+    Classifier, Cluster, ClusterError, ClusterSettings, Database, LeaseName, LeaseSettings, Leases, Node,
+    NodeName, OutboxParts, Relay, RelaySettings, RelayStatus, Retention, Stop, Sweeper,
 };
 use tokio::task::JoinHandle;
 
@@ -81,17 +82,27 @@ pub(super) fn parts(database: &Database, plan: Plan, count: u32, stop: &Stop) ->
     );
     let (stop, told, database) = (stop.clone(), parts.clone(), database.clone());
     let task = tokio::spawn(async move {
-        let node = if named { node } else { free_name(&database, node).await? };
-        let mut builder = Cluster::builder(database.leases(), database.cluster(), node.clone());
-        if let Some(leases) = leases {
-            builder = builder.elected_by(Leases::new(leases, node));
-        }
-        let cluster = builder
-            .settings(cluster)
-            .version(env!("CARGO_PKG_VERSION"))
-            .outbox(count, &told, Some(sweeper))?
-            .start()
-            .await?;
+        let mut taken = HashSet::new();
+        let cluster = loop {
+            let node = if named { node.clone() } else { free_name(&database, &node, &taken).await? };
+            let mut builder = Cluster::builder(database.leases(), database.cluster(), node.clone());
+            if let Some(leases) = &leases {
+                builder = builder.elected_by(Leases::new(Arc::clone(leases), node));
+            }
+            let builder = builder.settings(cluster.clone()).version(env!("CARGO_PKG_VERSION")).outbox(
+                count,
+                &told,
+                Some(sweeper.clone()),
+            )?;
+            match builder.start().await {
+                // Another one that looked for a name at the same moment.
+                Err(ClusterError::NameTaken { name, pid, .. }) if !named => {
+                    tracing::info!(%name, pid, "another process has taken this name; trying another one");
+                    taken.insert(name);
+                }
+                started => break started?,
+            }
+        };
         let gone = loop {
             if let Some(reason) = sink.gone() {
                 break Some(reason);
@@ -109,9 +120,10 @@ pub(super) fn parts(database: &Database, plan: Plan, count: u32, stop: &Stop) ->
 
 /// The machine's name, or the first of `NAME-2`, `NAME-3` … that no living node has. A name of its own for each process
 /// would leave a lease behind for each that ever ran.
-async fn free_name(database: &Database, node: Node) -> Result<Node, Failure> {
+async fn free_name(database: &Database, node: &Node, taken: &HashSet<NodeName>) -> Result<Node, Failure> {
     let look = database.cluster().look().await?;
-    let taken = |name: &NodeName| look.node(name).is_some_and(|standing| standing.is_alive(look.now));
+    let lives = |name: &NodeName| look.node(name).is_some_and(|standing| standing.is_alive(look.now));
+    let taken = |name: &NodeName| taken.contains(name) || lives(name);
     let base = node.name.to_string();
     for number in 1..=NAMES_MAX {
         let name = match number {
@@ -119,7 +131,7 @@ async fn free_name(database: &Database, node: Node) -> Result<Node, Failure> {
             more => NodeName::new(format!("{base}-{more}"))?,
         };
         if !taken(&name) {
-            return Ok(Node { name, ..node });
+            return Ok(Node { name, ..node.clone() });
         }
     }
     Err(Failure::Failed(format!("{NAMES_MAX} relays run on {base}; give this one a --name")))

@@ -11,6 +11,7 @@ tests_on!(sqlite:
     b2_a_backlog_of_another_program_is_delivered_before_the_outbox_is_empty,
     until_empty_goes_on_behind_messages_that_die,
     an_exclusive_relay_follows_partitioned_ones_that_all_died,
+    s19_relays_that_start_together_find_names_of_their_own,
     a_reader_that_goes_away_ends_the_relay_and_kills_nothing,
     who_deletes_messages_leaves_nothing_behind,
     until_empty_leaves_what_waits_for_its_time,
@@ -31,6 +32,7 @@ tests_on!(postgres:
     b2_a_backlog_of_another_program_is_delivered_before_the_outbox_is_empty,
     until_empty_goes_on_behind_messages_that_die,
     an_exclusive_relay_follows_partitioned_ones_that_all_died,
+    s19_relays_that_start_together_find_names_of_their_own,
     b2_a_plain_insert_from_the_shell_of_the_database_is_enough,
     a_row_that_came_past_the_trigger_is_queued_and_never_deleted,
     who_deletes_messages_leaves_nothing_behind,
@@ -55,6 +57,7 @@ tests_on!(mariadb:
     until_empty_goes_on_behind_messages_that_die,
     what_cannot_be_put_into_the_queue_for_long_is_told,
     an_exclusive_relay_follows_partitioned_ones_that_all_died,
+    s19_relays_that_start_together_find_names_of_their_own,
     b2_a_plain_insert_from_the_shell_of_the_database_is_enough,
     who_deletes_messages_leaves_nothing_behind,
     until_empty_leaves_what_waits_for_its_time,
@@ -73,6 +76,7 @@ tests_on!(mysql:
     until_empty_goes_on_behind_messages_that_die,
     what_cannot_be_put_into_the_queue_for_long_is_told,
     an_exclusive_relay_follows_partitioned_ones_that_all_died,
+    s19_relays_that_start_together_find_names_of_their_own,
     b2_a_plain_insert_from_the_shell_of_the_database_is_enough,
     who_deletes_messages_leaves_nothing_behind,
     until_empty_leaves_what_waits_for_its_time,
@@ -236,6 +240,25 @@ fn an_exclusive_relay_follows_partitioned_ones_that_all_died(store: &Store) {
         relay.log()
     );
     assert_eq!(receiver.effects(""), ["1", "2"]);
+}
+
+/// Copies on one machine, or in containers of one name, that are started at the same moment look for a name at the same moment.
+fn s19_relays_that_start_together_find_names_of_their_own(store: &Store) {
+    store.tenure(&["migrate"]).ok();
+    let receiver = Receiver::start();
+    let options = ["--coordination", "partitioned:2", "--ttl", "3s"];
+    let start = |n: u32| Relay::start_nameless(store, &format!("r{n}"), &receiver.url(), &options);
+    let mut relays: Vec<_> = (0..3).map(start).collect();
+    let nodes = || {
+        let status = store.tenure(&["status", "--json"]).json();
+        status["nodes"]
+            .as_array()
+            .map_or(0, |nodes| nodes.iter().filter(|node| node["state"] == "up").count())
+    };
+    wait_until("all are in the cluster", || nodes() == 3);
+    for relay in &mut relays {
+        assert_eq!(relay.stop(), 0, "{}", relay.log());
+    }
 }
 
 /// As the documentation says it: in a transaction, by the database's own client.

@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering;
 use tenure_core::StoreError;
 use tenure_core::outbox::{Enqueued, MessageId, NewMessage};
 
-use super::enqueue::{APART_BYTES, TRIES, comes, values};
+use super::enqueue::{APART_BYTES, TRIES, UNSAID, comes, values};
 use super::unit::Stop;
 use crate::batch::size;
 use crate::driver::{Call, Session};
@@ -27,12 +27,9 @@ use crate::ids::fresh_id;
 use crate::store::Shared;
 use crate::value::Value;
 
-/// What `outbox_insert_one` leaves out of a row of [`values`]: sequence, index, payload as bytes, when to deliver.
-const UNSAID: [usize; 4] = [2, 3, 7, 10];
-
 impl Shared {
     /// Enqueues a message that was checked. `None`, and nothing is done, where it needs more than this: no transaction is known to be
-    /// open, it is delayed by the server's clock, or so large that its two statements are not sent as one.
+    /// open (of no session of tiberius it is), it is delayed by the server's clock, or so large that its two statements are not sent as one.
     pub(super) async fn insert_alone(
         &self,
         session: &mut dyn Session,

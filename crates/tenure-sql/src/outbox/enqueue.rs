@@ -386,6 +386,9 @@ pub(super) fn comes(row: &[Value]) -> bool {
     by_number && *deliver_at == Value::Null
 }
 
+/// What `outbox_insert_one` leaves out of a row of [`values`]: sequence, index, payload as bytes, when to deliver.
+pub(super) const UNSAID: [usize; 4] = [2, 3, 7, 10];
+
 /// A row of `outbox_insert`, all but how it comes into the queue.
 pub(super) fn values(id: MessageId, message: &NewMessage, now: Option<StoreTime>) -> Vec<Value> {
     let (text, bytes) = match &message.body {

@@ -22,10 +22,19 @@ impl Relay {
 
     /// The same, by another way to the same store.
     pub(crate) fn start_by(store: &Store, url: &str, name: &str, to: &str, options: &[&str]) -> Self {
-        let log = store.path(&format!("{name}.log"));
+        Self::spawn(store, url, name, &[&["--name", name, "--to", to], options].concat())
+    }
+
+    /// One that has to find a name by itself.
+    pub(crate) fn start_nameless(store: &Store, log: &str, to: &str, options: &[&str]) -> Self {
+        Self::spawn(store, store.url(), log, &[&["--to", to], options].concat())
+    }
+
+    fn spawn(store: &Store, url: &str, log: &str, options: &[&str]) -> Self {
+        let log = store.path(&format!("{log}.log"));
         let file = File::options().create(true).append(true).open(&log).expect("a log");
         let mut command = tenure();
-        command.args(["relay", "--db", url, "--table-prefix", store.prefix(), "--name", name, "--to", to]);
+        command.args(["relay", "--db", url, "--table-prefix", store.prefix()]);
         command.args(options).stdout(Stdio::null()).stderr(file);
         Self { child: command.spawn().expect("a process"), log }
     }
