@@ -6,7 +6,8 @@
 //!
 //! A stream that somebody else holds, say a user's transaction that stays open, is not waited for: the group comes to nothing at once,
 //! and whoever appends to that stream waits by himself. So a group never holds some streams while it waits for another one that
-//! is there, and neither keeps others waiting nor meets a user's transaction in a deadlock.
+//! is there, and neither keeps others waiting nor meets a user's transaction in a deadlock. Where the server makes one statement of several, all
+//! of it is one.
 //!
 //! Each kind of row has one statement for all of them, in the order of the streams. Whatever speaks against one of them fails a
 //! statement, and so undoes all: a stream that has another version, a key that is there. The order of the statements is that of
