@@ -96,7 +96,8 @@ impl Session for Joined<'_> {
             must_fit(self.connection, calls.iter().map(bytes_of).sum()).await?;
             let query = sqlx::query_with(for_sqlx(text), arguments);
             let told = gather(self.connection.fetch_many(query)).await;
-            if sqlx::Connection::cached_statements_size(self.connection) == 0 {
+            // What failed says nothing of whether it would have been kept.
+            if told.is_ok() && sqlx::Connection::cached_statements_size(self.connection) == 0 {
                 blocks.give_up();
             }
             match told {

@@ -217,9 +217,21 @@ fn mariadb_is_asked_once_for_both_rows() {
         let Some(sandbox) = Sandbox::new(Server::MariaDb).await else { return };
         let (store, mut user) = (sandbox.store().await, sandbox.user().await);
         effects(&sandbox).await;
-        send(&sandbox, &mut user, &store.outbox(), &message(None)).await.unwrap();
+        let outbox = store.outbox();
+        // That the first one fails, here with its connection, says nothing of those that follow.
+        let mut other = sandbox.user().await;
+        let mut open = other.begin().await.unwrap();
+        let id: i64 = sqlx::query_scalar("SELECT CAST(CONNECTION_ID() AS SIGNED)")
+            .persistent(false)
+            .fetch_one(&mut *open)
+            .await
+            .unwrap();
+        sandbox.batch(&format!("KILL {id}")).await;
+        assert!(outbox.enqueue(&mut open, &message(None)).await.is_err());
+        drop(open);
+        send(&sandbox, &mut user, &outbox, &message(None)).await.unwrap();
         let before = statements(&mut user).await;
-        send(&sandbox, &mut user, &store.outbox(), &message(None)).await.unwrap();
+        send(&sandbox, &mut user, &outbox, &message(None)).await.unwrap();
         let after = statements(&mut user).await;
         // BEGIN, the row of the user's own, both rows, COMMIT; and the question for it.
         assert_eq!(after - before, 5);
