@@ -16,7 +16,7 @@ use tenure::core::naming::{Identifier, Naming};
 use tenure::core::time::Clock;
 use tenure::{ClusterSettings, DaemonSpec, OpenOptions, SteadyClock};
 
-use super::{Store, block_on, code, signal, tenure, wait_for};
+use super::{Store, block_on, code, freeze, signal, tenure, wait_for};
 
 /// The machine's steady clock, as nodes stamp what they tell.
 pub(crate) fn micros_now() -> u64 {
@@ -136,13 +136,13 @@ impl ClusterNode {
     /// lock of a SQLite file in hand stops all who write, and no lease mends that.
     pub(crate) fn freeze_while(&mut self, store: &Store, what: impl FnOnce()) {
         let mut from = micros_now();
-        self.signal(Signal::SIGSTOP);
+        freeze(self.pid());
         while !store.can_be_written() {
             self.signal(Signal::SIGCONT);
             self.frozen.push((from, micros_now()));
             thread::sleep(Duration::from_millis(30)); // passes time: it commits meanwhile
             from = micros_now();
-            self.signal(Signal::SIGSTOP);
+            freeze(self.pid());
         }
         what();
         self.signal(Signal::SIGCONT);

@@ -23,7 +23,7 @@ pub(crate) use cluster_node::{ClusterNode, assert_never_doubled, declare, micros
 pub(crate) use pipe::{fill, full_pipe};
 #[cfg(any(feature = "etcd", feature = "kafka", feature = "kubernetes"))]
 pub(crate) use place::{Place, at, tests_at};
-pub(crate) use process::{children, guard_of, is_running, signal, signal_group};
+pub(crate) use process::{children, freeze, guard_of, is_running, signal, signal_group};
 pub(crate) use proxy::{Link, Proxy};
 pub(crate) use receiver::{Answer, Receiver};
 pub(crate) use relay::Relay;

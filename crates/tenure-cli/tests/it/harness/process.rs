@@ -1,9 +1,12 @@
 //! Processes as the kernel sees them.
 
 use std::fs;
+use std::path::Path;
 
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
+
+use super::wait_until;
 
 struct Stat {
     state: char,
@@ -11,7 +14,11 @@ struct Stat {
 }
 
 fn stat(pid: i32) -> Option<Stat> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat_at(format!("/proc/{pid}/stat").as_ref())
+}
+
+fn stat_at(path: &Path) -> Option<Stat> {
+    let text = fs::read_to_string(path).ok()?;
     // The name stands in brackets and may hold anything.
     let mut fields = text.rsplit_once(')')?.1.split_whitespace();
     Some(Stat { state: fields.next()?.chars().next()?, parent: fields.next()?.parse().ok()? })
@@ -41,6 +48,18 @@ pub(crate) fn guard_of(tenure: Pid) -> Option<Pid> {
 /// Sends a signal; that nobody is there any more is no error.
 pub(crate) fn signal(pid: Pid, signal: Signal) {
     let _ = kill(pid, signal);
+}
+
+/// Stops a process, and waits until each of its threads stands still: one that runs on another processor does not hear of it at
+/// once, and may take a lock until then.
+pub(crate) fn freeze(pid: Pid) {
+    signal(pid, Signal::SIGSTOP);
+    let moves = |thread: fs::DirEntry| {
+        let stat = stat_at(&thread.path().join("stat"));
+        stat.is_some_and(|stat| !matches!(stat.state, 'T' | 't' | 'Z' | 'X'))
+    };
+    let threads = || fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    wait_until("every thread stands still", || !threads().any(moves));
 }
 
 /// Sends a signal to a whole process group.
