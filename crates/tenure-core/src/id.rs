@@ -58,6 +58,10 @@ pub(crate) fn check_name(what: &'static str, text: &str, limit: usize) -> Result
     if text.len() > limit {
         return Err(NameError::TooLong { what, bytes: text.len(), limit });
     }
+    // Most are of plain letters, and whoever enqueues waits for this.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Ok(());
+    }
     match text.char_indices().find(|(_, c)| c.is_control()) {
         Some((at, c)) => Err(NameError::Control { what, code: c.into(), at }),
         None => Ok(()),

@@ -61,10 +61,10 @@ impl Naming {
     /// The same for a database that quotes names by other characters: the one before a name and the one behind it.
     pub fn fill_quoted(&self, template: &str, quotes: (char, char)) -> String {
         let mut sql = template.to_owned();
-        for table in TABLES {
-            let mark = format!("{{{table}}}");
+        for name in TABLES.into_iter().chain(ROUTINES) {
+            let mark = format!("{{{name}}}");
             if sql.contains(&mark) {
-                sql = sql.replace(&mark, &self.table_quoted(table, quotes));
+                sql = sql.replace(&mark, &self.table_quoted(name, quotes));
             }
         }
         sql.replace("{prefix}", self.prefix.as_str())
@@ -84,6 +84,9 @@ impl Naming {
 
 /// How the standard quotes names.
 const DOUBLE_QUOTES: (char, char) = ('"', '"');
+
+/// What else a statement may name by such a name: a routine that the database keeps. Few have any.
+const ROUTINES: [&str; 1] = ["outbox_enqueue"];
 
 /// Every table a statement may name. Not every database has all of them.
 pub const TABLES: [&str; 21] = [

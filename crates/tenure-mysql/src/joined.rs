@@ -5,15 +5,15 @@
 //! more than 256 KiB is always bound. What the server answers comes in the user's set: a text beyond ASCII may not be readable
 //! then, and is refused as such.)
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use sqlx::Executor as _;
 use sqlx::mysql::MySqlConnection;
-use tenure_sql::{Answer, Call, Fault, FaultKind, Row, Session, Value, last_rows};
+use sqlx::{AssertSqlSafe, Executor as _};
+use tenure_sql::{Answer, Call, Fault, Row, Session, Value, last_rows};
 
-use crate::connect::Flavour;
-use crate::literal::{block_bound, bound, written};
+use crate::as_one::AsOne;
+use crate::literal::{arguments, block_bound, bound, written};
 use crate::session::{Trip, all_of, bytes_of, fits_in_a_text, gather, last, must_fit, run_text, trips};
 use crate::statements::for_sqlx;
 
@@ -21,35 +21,54 @@ use crate::statements::for_sqlx;
 #[derive(Debug)]
 pub(crate) struct Joined<'c> {
     connection: &'c mut MySqlConnection,
-    blocks: Option<&'c Blocks>,
-}
-
-/// Whether users' sessions are given several statements as one. Not where that is found not to pay: the driver is told to keep nothing
-/// prepared, or the server does not take it.
-#[derive(Debug)]
-pub(crate) struct Blocks(AtomicBool);
-
-impl Blocks {
-    pub(crate) fn on(flavour: Flavour) -> Self {
-        Self(AtomicBool::new(flavour.has_blocks()))
-    }
-
-    fn pay(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    fn give_up(&self) {
-        self.0.store(false, Ordering::Relaxed);
-    }
+    as_one: Option<&'c AsOne>,
 }
 
 impl<'c> Joined<'c> {
     pub(crate) fn new(connection: &'c mut MySqlConnection) -> Self {
-        Self { connection, blocks: None }
+        Self { connection, as_one: None }
     }
 
-    pub(crate) fn with_blocks(connection: &'c mut MySqlConnection, blocks: &'c Blocks) -> Self {
-        Self { connection, blocks: Some(blocks) }
+    pub(crate) fn with(connection: &'c mut MySqlConnection, as_one: &'c AsOne) -> Self {
+        Self { connection, as_one: Some(as_one) }
+    }
+
+    /// Several as one statement; `None`, and nothing is sent, where there is none for them.
+    async fn whole(&mut self, as_one: &AsOne, calls: &[Call<'_>]) -> Option<Result<Vec<Row>, Fault>> {
+        let ascii = |value: &Value| !has_letters_beyond_ascii(value);
+        if let Some(alone) = as_one.alone(calls) {
+            let params = &calls[0].params;
+            match &alone.routine {
+                _ if params.iter().all(ascii) => return Some(self.prepared(&alone.prepared, calls).await),
+                Some(routine) => {
+                    let routine = Call::new(routine, params.clone());
+                    return Some(self.run(&routine).await.map(|answer| answer.rows));
+                }
+                None => {}
+            }
+        }
+        let mut params = calls.iter().flat_map(|call| &call.params);
+        let same = params.all(|value| ascii(value) && !varies(value));
+        match same && as_one.has_blocks() {
+            true => Some(self.block(calls).await),
+            false => None,
+        }
+    }
+
+    /// The first of these has all parameters of the text.
+    async fn prepared(&mut self, text: &Arc<str>, calls: &[Call<'_>]) -> Result<Vec<Row>, Fault> {
+        must_fit(self.connection, calls.iter().map(bytes_of).sum()).await?;
+        let arguments = arguments(&calls[0].params)?;
+        let query = sqlx::query_with(AssertSqlSafe(Arc::clone(text)), arguments);
+        gather(self.connection.fetch_many(query)).await.map(last_rows)
+    }
+
+    /// Prepared once: the server reads the text but the first time. So it is for texts that are always the same.
+    async fn block(&mut self, calls: &[Call<'_>]) -> Result<Vec<Row>, Fault> {
+        let (text, arguments) = block_bound(calls)?;
+        must_fit(self.connection, calls.iter().map(bytes_of).sum()).await?;
+        let query = sqlx::query_with(for_sqlx(text), arguments);
+        gather(self.connection.fetch_many(query)).await.map(last_rows)
     }
 }
 
@@ -87,29 +106,24 @@ impl Session for Joined<'_> {
         all_of(calls, answers)
     }
 
-    /// Prepared once: the server reads the text but the first time. So it is for texts that are always the same.
     async fn run_as_one(&mut self, calls: &[Call<'_>]) -> Result<Vec<Row>, Fault> {
-        let mut params = calls.iter().flat_map(|call| &call.params);
-        let same = !params.any(|value| varies(value) || has_letters_beyond_ascii(value));
-        if let Some(blocks) = self.blocks.filter(|blocks| same && blocks.pay()) {
-            let (text, arguments) = block_bound(calls)?;
-            must_fit(self.connection, calls.iter().map(bytes_of).sum()).await?;
-            let query = sqlx::query_with(for_sqlx(text), arguments);
-            let told = gather(self.connection.fetch_many(query)).await;
+        if let Some(as_one) = self.as_one.filter(|as_one| as_one.pays())
+            && let Some(told) = self.whole(as_one, calls).await
+        {
             // What failed says nothing of whether it would have been kept.
             if told.is_ok() && sqlx::Connection::cached_statements_size(self.connection) == 0 {
-                blocks.give_up();
+                as_one.give_up("the connection keeps no statement prepared");
             }
             match told {
-                Err(fault) if fault.kind == FaultKind::Unprepared => blocks.give_up(),
-                told => return told.map(last_rows),
+                Err(fault) if as_one.is_refused_by(&fault) => {}
+                told => return told,
             }
         }
         Ok(last_rows(self.run_all(calls).await?))
     }
 
     fn has_blocks(&self) -> bool {
-        self.blocks.is_some_and(Blocks::pay)
+        self.as_one.is_some_and(AsOne::pays)
     }
 
     fn in_transaction(&self) -> bool {

@@ -21,6 +21,7 @@
 //! | `options` | [`MySqlOptions`] and the URL |
 //! | `store`, `connect`, `pool` | the handle, its connections |
 //! | `session`, `joined` | statements on a connection of ours, and in a transaction of the user's own |
+//! | `as_one` | how several are one there |
 //! | `presence`, `locks`, `wait` | sessions: a holder's presence, [`MySqlLocks`], and waits for either |
 //! | `probe`, `names` | whether sessions are real, and what their locks are called |
 //! | `fence` | [`Fencing`]: the check in the user's transaction |
@@ -29,6 +30,7 @@
 //! | `literal`, `rows`, `error` | between our types and the driver's |
 //! | `statements` | the folder `sql/` |
 
+mod as_one;
 mod connect;
 mod error;
 mod events;

@@ -42,6 +42,22 @@ pub(crate) fn block_bound(calls: &[Call<'_>]) -> Result<(String, MySqlArguments)
     Ok((text, arguments))
 }
 
+/// The same with a `?` for each parameter, whatever it will be.
+pub(crate) fn block_marked(statements: &[String]) -> String {
+    let mut text = BLOCK[0].to_owned();
+    for sql in statements {
+        for piece in pieces(sql) {
+            match piece {
+                Piece::Text(part) => text.push_str(part),
+                Piece::Parameter(_) => text.push('?'),
+            }
+        }
+        text.push_str(";\n");
+    }
+    text.push_str(BLOCK[1]);
+    text
+}
+
 /// The statement with its parameters as literals.
 pub(crate) fn written(call: &Call<'_>) -> Result<String, Fault> {
     let mut text = String::new();
@@ -86,6 +102,14 @@ fn bind_pieces(
         }
     }
     Ok(())
+}
+
+/// Values for a text that is there already, with a `?` for each of them.
+pub(crate) fn arguments(values: &[Value]) -> Result<MySqlArguments, Fault> {
+    let mut arguments = MySqlArguments::default();
+    arguments.reserve(values.len(), values.iter().map(Value::size).sum());
+    values.iter().try_for_each(|value| add(&mut arguments, value))?;
+    Ok(arguments)
 }
 
 fn parameter(params: &[Value], number: usize) -> Result<&Value, Fault> {
@@ -171,30 +195,38 @@ fn hex(text: &mut String, bytes: &[u8]) {
 }
 
 fn bind(text: &mut String, arguments: &mut MySqlArguments, value: &Value) -> Result<(), Fault> {
+    match value {
+        Value::List(list) => separated(text, ",", list, |text, value| bind(text, arguments, value)),
+        Value::Branches { one, each } => {
+            let pieces = pieces(one);
+            separated(text, UNION, each, |text, params| bind_pieces(text, arguments, &pieces, params))
+        }
+        Value::Expression { sql, params } => bind_pieces(text, arguments, &pieces(sql), params),
+        Value::Rows(rows) => separated(text, ",", rows, |text, row| {
+            text.push('(');
+            separated(text, ",", row, |text, value| bind(text, arguments, value))?;
+            text.push(')');
+            Ok(())
+        }),
+        value => {
+            text.push('?');
+            add(arguments, value)
+        }
+    }
+}
+
+/// A value that one `?` stands for.
+fn add(arguments: &mut MySqlArguments, value: &Value) -> Result<(), Fault> {
     let added = match value {
         Value::Null => arguments.add(None::<i64>),
         Value::Int(number) => arguments.add(*number),
         Value::Text(value) => arguments.add(value.as_str()),
         Value::Bytes(bytes) => arguments.add(bytes.as_slice()),
         Value::Time(at) => arguments.add(moment_text(*at)),
-        Value::List(list) => return separated(text, ",", list, |text, value| bind(text, arguments, value)),
-        Value::Branches { one, each } => {
-            let pieces = pieces(one);
-            return separated(text, UNION, each, |text, params| {
-                bind_pieces(text, arguments, &pieces, params)
-            });
-        }
-        Value::Expression { sql, params } => return bind_pieces(text, arguments, &pieces(sql), params),
-        Value::Rows(rows) => {
-            return separated(text, ",", rows, |text, row| {
-                text.push('(');
-                separated(text, ",", row, |text, value| bind(text, arguments, value))?;
-                text.push(')');
-                Ok(())
-            });
+        Value::List(_) | Value::Branches { .. } | Value::Expression { .. } | Value::Rows(_) => {
+            Err("several values stand where one is bound".into())
         }
     };
-    text.push('?');
     added.map_err(|error| Fault::new(FaultKind::Other, error.to_string()))
 }
 
@@ -260,6 +292,13 @@ mod tests {
         };
         assert_eq!(block_written(&calls).unwrap(), block("7, _utf8mb4 'a{'"));
         assert_eq!(block_bound(&calls).unwrap().0, block("?, ?"));
+        assert_eq!(block_marked(&calls.map(|call| call.sql.to_owned())), block("?, ?"));
+    }
+
+    #[test]
+    fn only_single_values_are_bound_to_a_text_that_is_there() {
+        assert!(arguments(&[1_i64.into(), "a".into(), Value::Null]).is_ok());
+        assert!(arguments(&[Value::list(["a", "b"])]).is_err());
     }
 
     #[test]

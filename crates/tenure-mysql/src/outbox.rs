@@ -6,7 +6,8 @@ use sqlx::mysql::MySqlConnection;
 use tenure_core::contract::EnqueueError;
 use tenure_core::outbox::{Enqueued, Limits, NewMessage};
 
-use crate::joined::{Blocks, Joined};
+use crate::as_one::AsOne;
+use crate::joined::Joined;
 use crate::store::MySqlStore;
 
 /// Enqueues messages in transactions of the user's own. Cheap to clone; got by [`MySqlStore::outbox`].
@@ -33,13 +34,14 @@ use crate::store::MySqlStore;
 #[derive(Debug, Clone)]
 pub struct Outbox {
     common: tenure_sql::Outbox,
-    blocks: Arc<Blocks>,
+    as_one: Arc<AsOne>,
 }
 
 impl MySqlStore {
     /// What enqueues messages in the user's own transactions; cheap to clone.
     pub fn outbox(&self) -> Outbox {
-        Outbox { common: self.sql().outbox(), blocks: Arc::new(Blocks::on(self.driver().flavour)) }
+        let as_one = AsOne::on(self.driver().flavour, self.sql());
+        Outbox { common: self.sql().outbox(), as_one: Arc::new(as_one) }
     }
 }
 
@@ -47,7 +49,7 @@ impl Outbox {
     /// The same with other limits than the default ones.
     #[must_use]
     pub fn with_limits(&self, limits: Limits) -> Self {
-        Self { common: self.common.with_limits(limits), blocks: Arc::clone(&self.blocks) }
+        Self { common: self.common.with_limits(limits), as_one: Arc::clone(&self.as_one) }
     }
 
     /// Enqueues a message in a transaction of sqlx. On a connection without one, the message is committed at once, and a relay
@@ -70,7 +72,7 @@ impl Outbox {
         connection: &mut MySqlConnection,
         message: &NewMessage,
     ) -> Result<Enqueued, EnqueueError> {
-        self.common.enqueue(&mut Joined::with_blocks(connection, &self.blocks), message).await
+        self.common.enqueue(&mut Joined::with(connection, &self.as_one), message).await
     }
 
     /// Enqueues messages in a transaction of sqlx, in few round trips however many they are: all, or none and the
@@ -83,6 +85,6 @@ impl Outbox {
         connection: &mut MySqlConnection,
         messages: &[NewMessage],
     ) -> Result<Vec<Enqueued>, EnqueueError> {
-        self.common.enqueue_all(&mut Joined::with_blocks(connection, &self.blocks), messages).await
+        self.common.enqueue_all(&mut Joined::with(connection, &self.as_one), messages).await
     }
 }

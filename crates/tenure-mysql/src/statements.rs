@@ -63,6 +63,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         tables: &["outbox_arrivals"],
         sql: include_str!("../sql/migrations/0009_arrivals.sql"),
     },
+    Migration {
+        version: 10,
+        description: "a message is enqueued by one statement",
+        tables: &[],
+        sql: include_str!("../sql/migrations/0010_routine.sql"),
+    },
 ];
 
 /// What a server is asked first.

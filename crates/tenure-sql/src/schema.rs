@@ -3,6 +3,8 @@
 //! Not every database can undo the making of a table. So the table that tells the version is made first, each statement
 //! makes only what is not there, and a version is noted when all of its tables are.
 
+use std::fmt;
+
 use async_trait::async_trait;
 use tenure_core::StoreError;
 use tenure_core::contract::{Migrated, Missing, Schema};
@@ -25,7 +27,7 @@ pub struct Migration {
     pub description: &'static str,
     /// The tables that it makes; of the first one, first the one that tells the version.
     pub tables: &'static [&'static str],
-    /// Its statements, each ended by a semicolon at the end of a line.
+    /// Its statements, each ended by a semicolon at the end of a line, or by what a line `DELIMITER …` says.
     pub sql: &'static str,
 }
 
@@ -35,15 +37,42 @@ const BROKEN_OFF: &str = "\
 -- run `tenure migrate` then, as a user who may create and alter tables. It passes over what is there.
 ";
 
+/// What ends a statement, unless a line says otherwise.
+const SEMICOLON: &str = ";";
+
+/// What such a line begins with. It is a word of the client's; no server knows it.
+const DELIMITER: &str = "DELIMITER ";
+
+/// A statement of a migration, and what ends it in a script: where semicolons are within it, it is not one of them.
+struct Statement {
+    text: String,
+    end: String,
+}
+
+impl fmt::Display for Statement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { text, end } = self;
+        match end == SEMICOLON {
+            true => writeln!(f, "{text}{end}"),
+            false => writeln!(f, "{DELIMITER}{end}\n{text}{end}\n{DELIMITER}{SEMICOLON}"),
+        }
+    }
+}
+
 /// The statements of a migration, for tables of these names.
-fn statements(migration: &Migration, naming: &Naming, quotes: (char, char)) -> Vec<String> {
+fn statements(migration: &Migration, naming: &Naming, quotes: (char, char)) -> Vec<Statement> {
     let filled = fill(migration.sql, &[], naming, quotes);
     let mut found = Vec::new();
+    let mut end = SEMICOLON;
     let mut one = String::new();
     for line in filled.lines() {
-        one.push_str(line);
-        if line.trim_end().ends_with(';') {
-            found.push(one.trim().trim_end_matches(';').to_owned());
+        if let Some(other) = line.strip_prefix(DELIMITER) {
+            end = other.trim();
+            continue;
+        }
+        one.push_str(line.trim_end());
+        if let Some(text) = one.strip_suffix(end) {
+            found.push(Statement { text: text.trim().to_owned(), end: end.to_owned() });
             one.clear();
         } else {
             one.push('\n');
@@ -59,7 +88,7 @@ pub fn script(migrations: &[Migration], texts: &Texts, naming: &Naming, quotes: 
         let Migration { version, description, .. } = migration;
         script.push_str(&format!("-- {version:04} {description}\n"));
         for statement in statements(migration, naming, quotes) {
-            script.push_str(&format!("{statement};\n"));
+            script.push_str(&statement.to_string());
         }
         // Numbers and descriptions are ours: no quote is among them. Parameters are called `$1`, or as the database does it.
         let (version, description) = (version.to_string(), format!("'{description}'"));
@@ -238,7 +267,7 @@ impl Shared {
         }
         for migration in self.migrations.iter().filter(|migration| migration.version > from) {
             for statement in statements(migration, &self.naming, self.quotes) {
-                match session.run(&Call::new(&statement, [])).await {
+                match session.run(&Call::new(&statement.text, [])).await {
                     // Broken off before it was noted, or done by another node where no lock could be had.
                     Err(fault) if fault.kind == FaultKind::Duplicate => {}
                     made => drop(made?),

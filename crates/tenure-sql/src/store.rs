@@ -71,6 +71,11 @@ impl SqlStore {
         &self.shared.driver
     }
 
+    /// The statements over its tables.
+    pub fn statements(&self) -> &Statements {
+        &self.shared.statements
+    }
+
     /// Where the tables live.
     pub fn naming(&self) -> &Naming {
         &self.shared.naming

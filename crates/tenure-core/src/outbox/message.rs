@@ -65,7 +65,16 @@ const JSON_DEPTH_MAX: usize = 128;
 
 /// Whether a text is JSON that a receiver can read.
 pub(crate) fn is_json(text: &str) -> bool {
-    depth(text) <= JSON_DEPTH_MAX && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+    // Whoever enqueues waits for this: so few brackets cannot be nested too deep, and are counted many at a time.
+    let shallow = openings(text) <= JSON_DEPTH_MAX || depth(text) <= JSON_DEPTH_MAX;
+    shallow && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+}
+
+/// How many opening brackets there are, inside of strings too.
+fn openings(text: &str) -> usize {
+    // So few at a time that their number fits into a byte, as compilers like it.
+    let in_some = |some: &[u8]| some.iter().map(|byte| u8::from(matches!(byte, b'[' | b'{'))).sum::<u8>();
+    text.as_bytes().chunks(255).map(|some| usize::from(in_some(some))).sum()
 }
 
 /// How deep brackets are nested outside of strings.
@@ -276,8 +285,12 @@ impl NewMessage {
 
 /// Whether a content type says that the payload is JSON.
 pub(super) fn claims_json(content_type: &str) -> bool {
-    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    essence == "application/json" || essence == "text/json" || essence.ends_with("+json")
+    let essence = content_type.split(';').next().unwrap_or_default().trim();
+    let is = |what: &str| essence.eq_ignore_ascii_case(what);
+    let ending = essence.len().checked_sub("+json".len()).and_then(|at| essence.get(at..));
+    is("application/json")
+        || is("text/json")
+        || ending.is_some_and(|ending| ending.eq_ignore_ascii_case("+json"))
 }
 
 /// A header is a word of visible ASCII, and a value without control characters: what every transport can carry.
@@ -443,6 +456,11 @@ mod tests {
         let flat = r#"["[[[", "\"[", {"a": "}"}]"#;
         assert_eq!(depth(flat), 2);
         assert!(is_json(flat));
+        let nested = |deep: usize| format!("{}{}", "[".repeat(deep), "]".repeat(deep));
+        assert!(is_json(&nested(128)) && !is_json(&nested(129)));
+        let wide = format!("[{}[]]", "[],".repeat(400));
+        assert!(is_json(&wide), "many brackets, none of them deep");
+        assert_eq!(openings(&wide), 402);
     }
 
     #[test]
@@ -465,6 +483,16 @@ mod tests {
         assert_eq!(Body::Text("{\"a\": 1}".into()).guessed_type(), "application/json");
         assert_eq!(Body::Text("hello".into()).guessed_type(), "text/plain; charset=utf-8");
         assert_eq!(Body::Bytes(vec![1]).guessed_type(), "application/octet-stream");
-        assert!(claims_json("application/cloudevents+json; charset=utf-8") && !claims_json("text/plain"));
+        for json in [
+            "application/json",
+            " Application/JSON ; a=b",
+            "text/json",
+            "application/cloudevents+JSON; charset=utf-8",
+        ] {
+            assert!(claims_json(json), "{json}");
+        }
+        for other in ["", "json", "text/plain", "text/plain; a=+json", "application/jsonp", "x/\u{e4}json"] {
+            assert!(!claims_json(other), "{other}");
+        }
     }
 }

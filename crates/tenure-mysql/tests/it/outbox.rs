@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use sqlx::{AssertSqlSafe, Row as _};
+use sqlx::{AssertSqlSafe, Connection as _, Row as _};
 use tenure_core::StoreError;
 use tenure_core::contract::{EnqueueError, OutboxAdmin as _, OutboxStore};
 use tenure_core::id::NodeName;
@@ -395,13 +395,17 @@ fn the_published_grants_are_enough() {
             .batch(&format!(
                 "CREATE USER {producer}@'%'; CREATE USER {plain}@'%'; CREATE USER {receiver}@'%'; \
                  GRANT INSERT, SELECT, UPDATE ON {outbox} TO {producer}@'%'; \
-                 GRANT INSERT, SELECT, UPDATE ON {pending} TO {producer}@'%'; GRANT INSERT ON {outbox} TO {plain}@'%'; \
+                 GRANT INSERT, SELECT, UPDATE ON {pending} TO {producer}@'%'; \
+                 GRANT INSERT, SELECT, UPDATE ON {arrivals} TO {producer}@'%'; \
+                 GRANT EXECUTE ON PROCEDURE {routine} TO {producer}@'%'; GRANT INSERT ON {outbox} TO {plain}@'%'; \
                  GRANT INSERT, SELECT, UPDATE ON {inbox} TO {receiver}@'%'",
                 producer = name("p"),
                 plain = name("q"),
                 receiver = name("r"),
                 outbox = t("outbox"),
                 pending = t("outbox_pending"),
+                arrivals = t("outbox_arrivals"),
+                routine = t("outbox_enqueue"),
                 inbox = t("inbox"),
             ))
             .await;
@@ -409,6 +413,13 @@ fn the_published_grants_are_enough() {
         let message = NewMessage::json("t", "k", "{}").from_version("s", 1, 0);
         assert!(store.outbox().enqueue(&mut producer, &message).await.unwrap().fresh);
         assert!(!store.outbox().enqueue(&mut producer, &message).await.unwrap().fresh);
+        let outbox = store.outbox();
+        for _ in 0..2 {
+            let mut open = producer.begin().await.unwrap();
+            assert!(outbox.enqueue(&mut open, &NewMessage::json("t", "k", "{}")).await.unwrap().fresh);
+            open.commit().await.unwrap();
+        }
+        assert_eq!(sandbox.count("outbox_arrivals").await, 2, "left to nobody");
         let mut plain = sandbox.user_named(&name("q")).await;
         let insert = format!("INSERT INTO {} (topic, type, payload) VALUES ('t', 'k', 'x')", t("outbox"));
         sqlx::query(AssertSqlSafe(insert)).execute(&mut plain).await.unwrap();

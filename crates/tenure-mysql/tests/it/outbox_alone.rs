@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _};
-use tenure_core::contract::{EnqueueError, OutboxStore as _};
+use tenure_core::contract::{EnqueueError, OutboxStore as _, Schema as _};
 use tenure_core::outbox::{MessageId, NewMessage, deterministic_id};
 use tenure_mysql::Outbox;
 
@@ -209,12 +209,10 @@ async fn prepared(user: &mut MySqlConnection) -> u64 {
     rows.get_unchecked::<String, _>(1).parse().unwrap()
 }
 
-/// One user's block is prepared once, and reads as a statement of its own.
+/// MariaDB's block and MySQL's routine are prepared once, and are one question.
 #[test]
-fn mariadb_is_asked_once_for_both_rows() {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let Some(sandbox) = Sandbox::new(Server::MariaDb).await else { return };
+fn both_rows_are_one_question() {
+    on_both(|sandbox| async move {
         let (store, mut user) = (sandbox.store().await, sandbox.user().await);
         effects(&sandbox).await;
         let outbox = store.outbox();
@@ -230,11 +228,69 @@ fn mariadb_is_asked_once_for_both_rows() {
         assert!(outbox.enqueue(&mut open, &message(None)).await.is_err());
         drop(open);
         send(&sandbox, &mut user, &outbox, &message(None)).await.unwrap();
-        let before = statements(&mut user).await;
-        send(&sandbox, &mut user, &outbox, &message(None)).await.unwrap();
-        let after = statements(&mut user).await;
-        // BEGIN, the row of the user's own, both rows, COMMIT; and the question for it.
-        assert_eq!(after - before, 5);
+        assert_eq!(questions_of_one(&sandbox, &mut user, &outbox).await, 1);
+    });
+}
+
+/// How many questions a message takes, beside those for the transaction around it.
+async fn questions_of_one(sandbox: &Sandbox, user: &mut MySqlConnection, outbox: &Outbox) -> u64 {
+    let before = statements(user).await;
+    send(sandbox, user, outbox, &message(None)).await.unwrap();
+    // BEGIN, the row of the user's own, COMMIT; and the question for it.
+    statements(user).await - before - 4
+}
+
+/// A migration does not change any more: should the statements change, another one makes the routine again.
+#[test]
+fn the_routine_does_what_the_statements_do() {
+    on_both(|sandbox| async move {
+        let store = sandbox.store().await;
+        let name = sandbox.table("outbox_enqueue");
+        let asked = format!(
+            "SELECT CAST(routine_definition AS char), CAST(security_type AS char) FROM information_schema.routines \
+             WHERE routine_schema = database() AND routine_name = '{name}'"
+        );
+        let kept = &sandbox.query(&asked).await[0];
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let texts = store.sql().statements();
+        let given = ["id", "source", "topic", "type", "payload", "content_type", "headers"];
+        let insert = (1..).zip(given).fold(texts.outbox_insert_one.clone(), |sql, (number, name)| {
+            sql.replace(&format!("${number}"), &format!("new_{name}"))
+        });
+        let expected = format!("BEGIN {insert}; {}; END", texts.arrivals_add_new);
+        assert_eq!(words(&kept.get::<String, _>(0)), words(&expected));
+        // Whoever calls it needs the rights on the tables.
+        assert_eq!(kept.get::<String, _>(1), "INVOKER");
+    });
+}
+
+/// As after a restore from a dump without routines, and as a user who was granted what was published before there was one.
+#[test]
+fn without_the_routine_or_the_right_to_it_messages_are_enqueued_all_the_same() {
+    on_both(|sandbox| async move {
+        let (store, name) = (sandbox.store().await, format!("{}e", sandbox.prefix));
+        effects(&sandbox).await;
+        let rights = ["outbox", "outbox_arrivals", "effects"]
+            .map(|table| format!("GRANT SELECT, INSERT, UPDATE ON {} TO {name}@'%'; ", sandbox.table(table)));
+        sandbox.batch(&format!("CREATE USER {name}@'%'; {}", rights.concat())).await;
+        let (mut poor, mut user) = (sandbox.user_named(&name).await, sandbox.user().await);
+        let outbox = store.outbox();
+        for _ in 0..3 {
+            assert!(send(&sandbox, &mut poor, &outbox, &message(None)).await.unwrap());
+        }
+        sandbox
+            .batch(&format!("DROP USER {name}@'%'; DROP PROCEDURE {}", sandbox.table("outbox_enqueue")))
+            .await;
+        let outbox = store.outbox();
+        for _ in 0..3 {
+            assert!(send(&sandbox, &mut user, &outbox, &message(None)).await.unwrap());
+        }
+        // A text that says of itself what letters it is of.
+        let other = NewMessage::json("t", "k", r#"{"name":"Zoë"}"#);
+        assert!(send(&sandbox, &mut user, &store.outbox(), &other).await.unwrap());
+        assert_eq!((sandbox.count("outbox").await, sandbox.count("effects").await), (7, 7));
+        assert_eq!(sandbox.count("outbox_arrivals").await, 7);
+        store.sql().verify_schema().await.unwrap();
     });
 }
 

@@ -138,7 +138,8 @@ impl Drop for Sandbox {
                 let tables: Vec<_> = tables.map(|table| format!("`{prefix}{table}`")).collect();
                 let tables = tables.join(", ");
                 let _ = sqlx::raw_sql(AssertSqlSafe(format!(
-                    "SET SESSION lock_wait_timeout = 5; DROP TABLE IF EXISTS {tables}"
+                    "SET SESSION lock_wait_timeout = 5; DROP TABLE IF EXISTS {tables}; \
+                     DROP PROCEDURE IF EXISTS {prefix}outbox_enqueue"
                 )))
                 .execute(&mut connection)
                 .await;
@@ -159,6 +160,17 @@ pub(crate) fn url(variable: &str) -> Option<String> {
     );
     say(&format!("{variable} IS NOT SET: tests on that server pass without having been run"));
     None
+}
+
+/// A script as a server takes it, each statement to the end of a line: delimiters are the client's.
+pub(crate) fn for_server(script: &str) -> String {
+    let mut parts = script.split("DELIMITER //\n");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (statement, rest) = part.split_once("//\nDELIMITER ;\n").expect("an end");
+        text.push_str(&format!("{};\n{rest}", statement.replace('\n', " ")));
+    }
+    text
 }
 
 /// Writes past the test harness, which shows nothing of a test that passes; each line once.

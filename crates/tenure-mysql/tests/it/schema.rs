@@ -17,7 +17,7 @@ use tenure_mysql::{MySqlOptions, MySqlStore, migrations};
 
 use crate::bed::{Bed, claim, granted, name, on_both, run};
 use crate::proxy::{address, multiplexing, through};
-use crate::sandbox::{Sandbox, Server, say};
+use crate::sandbox::{Sandbox, Server, for_server, say};
 
 on_both!(
     s39_many_nodes_migrate_at_once_and_one_does_it,
@@ -86,7 +86,7 @@ async fn s39_a_node_that_waited_for_another_finds_its_work_done(server: Server) 
     // passes time: enough for a migration that does not wait, and for more than one of its waits
     tokio::time::sleep(Duration::from_millis(2300)).await;
     assert!(!waiting.is_finished());
-    bed.root(other.migrations()).await;
+    bed.root(for_server(&other.migrations())).await;
     driver.unlock_migration(&mut *lent).await.unwrap();
     lent.give_back();
     let newest = newest();
@@ -96,12 +96,12 @@ async fn s39_a_node_that_waited_for_another_finds_its_work_done(server: Server) 
 /// The making of tables cannot be undone: what is there when a node dies is left, and the next goes on from there.
 async fn s39_a_migration_that_was_broken_off_is_taken_up_again(server: Server) {
     let Some(sandbox) = Sandbox::empty(server) else { return };
-    let script = sandbox.sql().await.migrations();
+    let script = for_server(&sandbox.sql().await.migrations());
     let statements: Vec<&str> = script.split_inclusive(";\n").collect();
     for done in 1..statements.len() {
         let Some(sandbox) = Sandbox::empty(server) else { return };
         let store = sandbox.sql().await;
-        let script = store.migrations();
+        let script = for_server(&store.migrations());
         let part: String = script.split_inclusive(";\n").take(done).collect();
         run(&sandbox.url, part).await;
         let missing = store.missing().await.unwrap().statements;
@@ -117,7 +117,7 @@ async fn s39_version_7_keeps_what_is_there_and_is_taken_up_again(server: Server)
     for done in 0.. {
         let Some(sandbox) = Sandbox::empty(server) else { return };
         let store = sandbox.sql().await;
-        let script = store.migrations();
+        let script = for_server(&store.migrations());
         let (before, after) = script.split_once("-- 0007").expect("version 7");
         let (outbox, dead, events) =
             (sandbox.table("outbox"), sandbox.table("outbox_dead"), sandbox.table("events"));
@@ -249,9 +249,12 @@ async fn shape(sandbox: &Sandbox) -> Vec<String> {
     let indexes = "SELECT CONCAT_WS(' ', table_name, index_name, seq_in_index, column_name, non_unique) \
                    FROM information_schema.statistics WHERE table_schema = DATABASE() \
                    AND LEFT(table_name, CHAR_LENGTH(?)) = ? ORDER BY 1";
+    let routines = "SELECT CONCAT_WS(' ', specific_name, ordinal_position, parameter_name, dtd_identifier, character_set_name) \
+                    FROM information_schema.parameters WHERE specific_schema = DATABASE() \
+                    AND LEFT(specific_name, CHAR_LENGTH(?)) = ? ORDER BY 1";
     let mut user = sandbox.user().await;
     let mut found = Vec::new();
-    for sql in [columns, indexes] {
+    for sql in [columns, indexes, routines] {
         let rows = sqlx::query(sql).bind(prefix).bind(prefix).fetch_all(&mut user).await.unwrap();
         found.extend(rows.iter().map(|row| {
             let line: Vec<u8> = row.get_unchecked(0);
