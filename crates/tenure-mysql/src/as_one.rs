@@ -3,7 +3,7 @@
 //! | server | how |
 //! |---|---|
 //! | MariaDB | a text that holds them all, `BEGIN NOT ATOMIC … END` |
-//! | MySQL | a routine that does the same, `CALL`; see `migrations/0010_routine.sql` |
+//! | MySQL | a routine that does the same, `CALL`; see `driver/outbox_enqueue.sql` |
 //!
 //! Nothing depends on either: where it does not pay, or cannot be had, the statements are sent as they are.
 

@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use sqlx::Executor as _;
 use sqlx::mysql::MySqlConnection;
-use sqlx::{AssertSqlSafe, Executor as _};
 use tenure_sql::{Answer, Call, Fault, Row, Session, Value, last_rows};
 
 use crate::as_one::AsOne;
@@ -59,7 +59,7 @@ impl<'c> Joined<'c> {
     async fn prepared(&mut self, text: &Arc<str>, calls: &[Call<'_>]) -> Result<Vec<Row>, Fault> {
         must_fit(self.connection, calls.iter().map(bytes_of).sum()).await?;
         let arguments = arguments(&calls[0].params)?;
-        let query = sqlx::query_with(AssertSqlSafe(Arc::clone(text)), arguments);
+        let query = sqlx::query_with(for_sqlx(Arc::clone(text)), arguments);
         gather(self.connection.fetch_many(query)).await.map(last_rows)
     }
 

@@ -19,55 +19,64 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         version: 1,
         description: "leases, their history, audit",
         tables: &["schema", "leases", "fences", "lease_history", "audit"],
+        needed: true,
         sql: include_str!("../sql/migrations/0001_leases.sql"),
     },
     Migration {
         version: 2,
         description: "outbox, inbox",
         tables: &["outbox", "outbox_pending", "outbox_attempts", "outbox_dead", "inbox"],
+        needed: true,
         sql: include_str!("../sql/migrations/0002_outbox.sql"),
     },
     Migration {
         version: 3,
         description: "events, snapshots, checkpoints",
         tables: &["streams", "events", "append_slots", "snapshots", "checkpoints", "parked"],
+        needed: true,
         sql: include_str!("../sql/migrations/0003_events.sql"),
     },
     Migration {
         version: 5,
         description: "nodes and daemons",
         tables: &["cluster", "nodes", "assignments"],
+        needed: true,
         sql: include_str!("../sql/migrations/0005_cluster.sql"),
     },
     Migration {
         version: 6,
         description: "what leases of other places were granted as",
         tables: &[],
+        needed: true,
         sql: include_str!("../sql/migrations/0006_origins.sql"),
     },
     Migration {
         version: 7,
         description: "what a dashboard needs: runners, causes of death, stories",
         tables: &["runners"],
+        needed: true,
         sql: include_str!("../sql/migrations/0007_dashboard.sql"),
     },
     Migration {
         version: 8,
         description: "fresh messages stand first in their index",
         tables: &[],
+        needed: true,
         sql: include_str!("../sql/migrations/0008_fresh.sql"),
     },
     Migration {
         version: 9,
         description: "what has just come is a list",
         tables: &["outbox_arrivals"],
+        needed: true,
         sql: include_str!("../sql/migrations/0009_arrivals.sql"),
     },
     Migration {
         version: 10,
         description: "a message is enqueued by one statement",
         tables: &[],
-        sql: include_str!("../sql/migrations/0010_routine.sql"),
+        needed: false,
+        sql: include_str!("../sql/driver/outbox_enqueue.sql"),
     },
 ];
 
@@ -84,7 +93,7 @@ pub fn migrations(naming: &Naming) -> String {
 
 /// A text for sqlx, which wants to be told that it is safe: it holds names of tables, which are of a closed type, and literals
 /// that nothing can leave (see `literal.rs`).
-pub(crate) fn for_sqlx(text: String) -> sqlx::AssertSqlSafe<String> {
+pub(crate) fn for_sqlx<T>(text: T) -> sqlx::AssertSqlSafe<T> {
     sqlx::AssertSqlSafe(text)
 }
 

@@ -27,6 +27,8 @@ pub struct Migration {
     pub description: &'static str,
     /// The tables that it makes; of the first one, first the one that tells the version.
     pub tables: &'static [&'static str],
+    /// Whether programs of that version cannot do without it. What they can do without is passed over where it is refused.
+    pub needed: bool,
     /// Its statements, each ended by a semicolon at the end of a line, or by what a line `DELIMITER …` says.
     pub sql: &'static str,
 }
@@ -253,6 +255,14 @@ impl Shared {
         self.settle(lent, migrated).await
     }
 
+    fn say_passed_over(&self, migration: &Migration, fault: &Fault) {
+        tracing::warn!(
+            store = %self.label(), version = migration.version, description = migration.description, error = %fault.message,
+            "something that only makes calls faster could not be made, and is passed over; a user who may can run later what \
+             `tenure migrate --print` shows of this version"
+        );
+    }
+
     async fn migrate_under_lock(
         &self,
         session: &mut dyn Session,
@@ -270,6 +280,9 @@ impl Shared {
                 match session.run(&Call::new(&statement.text, [])).await {
                     // Broken off before it was noted, or done by another node where no lock could be had.
                     Err(fault) if fault.kind == FaultKind::Duplicate => {}
+                    Err(fault) if fault.kind == FaultKind::Refused && !migration.needed => {
+                        self.say_passed_over(migration, &fault);
+                    }
                     made => drop(made?),
                 }
             }

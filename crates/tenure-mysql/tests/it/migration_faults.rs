@@ -18,6 +18,7 @@ const TEXTS: Texts = include_statements!("../../sql/");
 const MIGRATIONS: &[Migration] = &[Migration {
     version: 1,
     description: "one table",
+    needed: true,
     tables: &["schema"],
     sql: "CREATE TABLE {schema} (version int);\n",
 }];

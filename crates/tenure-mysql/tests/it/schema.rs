@@ -27,6 +27,7 @@ on_both!(
     s39_version_7_keeps_what_is_there_and_is_taken_up_again,
     s39_a_migration_that_failed_leaves_no_lock_behind,
     s39_an_old_program_refuses_a_newer_schema,
+    who_may_make_no_routine_migrates_all_the_same,
     every_call_without_a_schema_says_how_to_make_one,
     a_schema_with_a_table_missing_says_which_and_what_to_do,
     the_printed_script_runs_in_the_client_and_makes_the_same,
@@ -164,6 +165,22 @@ async fn s39_a_migration_that_failed_leaves_no_lock_behind(server: Server) {
     bed.sandbox.sql().await.migrate().await.unwrap();
     assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
     drop(poor);
+}
+
+/// The routine makes enqueueing faster, and nothing else.
+async fn who_may_make_no_routine_migrates_all_the_same(server: Server) {
+    let Some(sandbox) = Sandbox::empty(server) else { return };
+    let rights = "CREATE, ALTER, INDEX, SELECT, INSERT, UPDATE, DELETE ON *.*";
+    let Some(bed) = Bed::with(sandbox, rights).await else { return };
+    let store = bed.sql().await;
+    assert_eq!(store.migrate().await.unwrap(), Migrated { from: 0, to: newest() });
+    store.verify_schema().await.unwrap();
+    let routines = format!(
+        "SELECT routine_name FROM information_schema.routines WHERE routine_schema = database() \
+         AND routine_name = '{}'",
+        bed.sandbox.table("outbox_enqueue")
+    );
+    assert!(bed.sandbox.query(&routines).await.is_empty());
 }
 
 async fn s39_an_old_program_refuses_a_newer_schema(server: Server) {

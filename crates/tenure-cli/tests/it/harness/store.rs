@@ -256,7 +256,11 @@ impl Store {
             Kind::Postgres | Kind::PgBouncer => {
                 block_on(execute(&self.url, sql)).map_err(|error| error.to_string())
             }
-            Kind::MariaDb | Kind::MySql => block_on(mysql::execute(&self.url, sql)),
+            Kind::MariaDb | Kind::MySql => {
+                // Delimiters are words of the client's.
+                let sql = sql.replace("DELIMITER //\n", "").replace("//\nDELIMITER ;\n", ";\n");
+                block_on(mysql::execute(&self.url, &sql))
+            }
         }
     }
 
