@@ -16,11 +16,16 @@ use crate::connect::Flavour;
 use crate::literal::block_marked;
 use crate::statements::QUOTES;
 
-/// What is known of it, for all sessions that one [`Outbox`](crate::Outbox) is lent.
+/// The routine's name, behind the prefix.
+const ROUTINE: &str = "outbox_enqueue";
+
+/// What is known of it, for all sessions that the store's [`Outbox`](crate::Outbox) is lent.
 #[derive(Debug)]
 pub(crate) struct AsOne {
     flavour: Flavour,
     alone: Alone,
+    /// What the server calls the routine when it speaks of it.
+    name: String,
     /// Not where the driver is told to keep nothing prepared, or the server does not take it.
     pays: AtomicBool,
 }
@@ -39,18 +44,20 @@ pub(crate) struct Alone {
 
 impl AsOne {
     pub(crate) fn on(flavour: Flavour, store: &SqlStore) -> Self {
-        Self { flavour, alone: Alone::on(flavour, store), pays: AtomicBool::new(true) }
+        let name = format!("{}{ROUTINE}", store.naming().prefix);
+        Self { flavour, alone: Alone::on(flavour, store), name, pays: AtomicBool::new(true) }
     }
 
     pub(crate) fn pays(&self) -> bool {
         self.pays.load(Ordering::Relaxed)
     }
 
-    /// Whether this fault says that the server does not take it, and nothing was run. Then it is not tried again.
+    /// Whether this fault says that the server does not take it. Then it is not tried again.
     pub(crate) fn is_refused_by(&self, fault: &Fault) -> bool {
-        // The server has one number for a savepoint that is not there, and for a routine; none of ours uses savepoints.
-        let missing = !self.flavour.has_blocks() && fault.kind == FaultKind::NoTransaction;
-        let refused = missing || fault.kind == FaultKind::Unprepared;
+        // That it is not there, or that this user may not call it. The same is said of what a trigger calls: so it goes by the name.
+        let absent = matches!(fault.kind, FaultKind::NoTransaction | FaultKind::Refused);
+        let ours = !self.flavour.has_blocks() && absent && fault.message.contains(&self.name);
+        let refused = ours || fault.kind == FaultKind::Unprepared;
         if refused {
             self.give_up(&fault.message);
         }
@@ -84,7 +91,7 @@ impl Alone {
     fn on(flavour: Flavour, store: &SqlStore) -> Self {
         let texts = store.statements();
         let of = [texts.outbox_insert_one.clone(), texts.arrivals_add_new.clone()];
-        let name = store.naming().table_quoted("outbox_enqueue", QUOTES);
+        let name = store.naming().table_quoted(ROUTINE, QUOTES);
         let (prepared, routine) = match flavour.has_blocks() {
             true => (block_marked(&of), None),
             false => (

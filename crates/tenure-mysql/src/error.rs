@@ -72,13 +72,15 @@ fn kind(number: u16) -> FaultKind {
         1205 | 3572 | 3024 | 1969 | 1317 | 1040 | 1203 | 1226 => FaultKind::Busy,
         // What a statement of ours says on purpose; see must_have_met.sql.
         1690 => FaultKind::Unmet,
-        // A text that cannot be read in the session's mode, or not be prepared, or not one more; a routine that this user may not call.
-        1064 | 1295 | 1461 | 1370 => FaultKind::Unprepared,
-        // A savepoint that is not there.
+        // A text that cannot be read in the session's mode, or not be prepared, or not one more.
+        1064 | 1295 | 1461 => FaultKind::Unprepared,
+        // A savepoint that is not there; or a routine, which has the same number.
         1305 => FaultKind::NoTransaction,
         1146 => FaultKind::NoTable,
         1290 | 1792 | 1836 => FaultKind::ReadOnly,
-        1044 | 1045 | 1049 | 1130 | 1142 | 1143 | 1227 | 1251 | 1410 | 1419 | 1698 => FaultKind::Refused,
+        1044 | 1045 | 1049 | 1130 | 1142 | 1143 | 1227 | 1251 | 1370 | 1410 | 1419 | 1698 => {
+            FaultKind::Refused
+        }
         // A statement that is too large: it would be so at every try. The server closes the connection behind it.
         TOO_LARGE => FaultKind::Refused,
         // The binary log takes nothing that is written at isolation READ COMMITTED; see `statement_log`.

@@ -39,7 +39,10 @@ impl<'c> Joined<'c> {
         if let Some(alone) = as_one.alone(calls) {
             let params = &calls[0].params;
             match &alone.routine {
-                _ if params.iter().all(ascii) => return Some(self.prepared(&alone.prepared, calls).await),
+                _ if params.iter().all(ascii) => {
+                    let told = self.prepared(&alone.prepared, calls).await;
+                    return Some(self.was_kept(as_one, told));
+                }
                 Some(routine) => {
                     let routine = Call::new(routine, params.clone());
                     return Some(self.run(&routine).await.map(|answer| answer.rows));
@@ -50,9 +53,20 @@ impl<'c> Joined<'c> {
         let mut params = calls.iter().flat_map(|call| &call.params);
         let same = params.all(|value| ascii(value) && !varies(value));
         match same && as_one.has_blocks() {
-            true => Some(self.block(calls).await),
+            true => {
+                let told = self.block(calls).await;
+                Some(self.was_kept(as_one, told))
+            }
             false => None,
         }
+    }
+
+    /// Behind a statement that was to be kept prepared. What failed says nothing of whether it would have been.
+    fn was_kept(&self, as_one: &AsOne, told: Result<Vec<Row>, Fault>) -> Result<Vec<Row>, Fault> {
+        if told.is_ok() && sqlx::Connection::cached_statements_size(self.connection) == 0 {
+            as_one.give_up("the connection keeps no statement prepared");
+        }
+        told
     }
 
     /// The first of these has all parameters of the text.
@@ -110,10 +124,6 @@ impl Session for Joined<'_> {
         if let Some(as_one) = self.as_one.filter(|as_one| as_one.pays())
             && let Some(told) = self.whole(as_one, calls).await
         {
-            // What failed says nothing of whether it would have been kept.
-            if told.is_ok() && sqlx::Connection::cached_statements_size(self.connection) == 0 {
-                as_one.give_up("the connection keeps no statement prepared");
-            }
             match told {
                 Err(fault) if as_one.is_refused_by(&fault) => {}
                 told => return told,

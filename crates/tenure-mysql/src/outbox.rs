@@ -30,7 +30,8 @@ use crate::store::MySqlStore;
 ///
 /// A user that enqueues needs INSERT and SELECT on `tenure_outbox`, and one of UPDATE, DELETE and LOCK TABLES, which MySQL asks
 /// for to lock the row of a message that is there already; and INSERT and UPDATE on `tenure_outbox_arrivals` and `tenure_outbox_pending`, the
-/// queue. (A plain insert needs INSERT on `tenure_outbox` alone.)
+/// queue. On MySQL also EXECUTE on the procedure `tenure_outbox_enqueue`, or each message takes a little longer. (A plain insert needs
+/// INSERT on `tenure_outbox` alone.)
 #[derive(Debug, Clone)]
 pub struct Outbox {
     common: tenure_sql::Outbox,
@@ -40,8 +41,7 @@ pub struct Outbox {
 impl MySqlStore {
     /// What enqueues messages in the user's own transactions; cheap to clone.
     pub fn outbox(&self) -> Outbox {
-        let as_one = AsOne::on(self.driver().flavour, self.sql());
-        Outbox { common: self.sql().outbox(), as_one: Arc::new(as_one) }
+        Outbox { common: self.sql().outbox(), as_one: self.as_one() }
     }
 }
 

@@ -13,6 +13,7 @@ use tenure_core::naming::Identifier;
 use tenure_sql::{Answer, Call, Columns as _, Driver, Fault, FaultKind, Lent, Row, Session, SqlStore, Turn};
 use tokio::runtime::Handle;
 
+use crate::as_one::AsOne;
 use crate::connect::{Connector, Flavour};
 use crate::error::unreachable;
 use crate::names::LockNames;
@@ -29,6 +30,7 @@ use crate::statements::{self, MIGRATIONS, QUOTES, TEXTS};
 pub struct MySqlStore {
     sql: SqlStore,
     driver: Arc<MySqlDriver>,
+    as_one: Arc<AsOne>,
 }
 
 impl MySqlStore {
@@ -66,12 +68,18 @@ impl MySqlStore {
             several_counters: greeting.many_writers,
         });
         let sql = SqlStore::new(driver.clone(), &TEXTS, MIGRATIONS, options.naming.clone(), QUOTES);
-        Ok(Self { sql, driver })
+        let as_one = Arc::new(AsOne::on(flavour, &sql));
+        Ok(Self { sql, driver, as_one })
     }
 
     /// The store through its contracts.
     pub fn sql(&self) -> &SqlStore {
         &self.sql
+    }
+
+    /// How several statements are one in users' sessions.
+    pub(crate) fn as_one(&self) -> Arc<AsOne> {
+        Arc::clone(&self.as_one)
     }
 
     pub(crate) fn driver(&self) -> Arc<MySqlDriver> {

@@ -61,6 +61,15 @@ impl fmt::Display for Statement {
     }
 }
 
+/// What stands before the statements of a migration that programs can do without.
+const SPARED: &str =
+    "-- Nothing depends on the next statement: leave it out where it is refused, or where it fails.\n";
+
+/// Whether a statement that failed so will fail again.
+fn is_lasting(kind: FaultKind) -> bool {
+    matches!(kind, FaultKind::Refused | FaultKind::Unprepared | FaultKind::Other)
+}
+
 /// The statements of a migration, for tables of these names.
 fn statements(migration: &Migration, naming: &Naming, quotes: (char, char)) -> Vec<Statement> {
     let filled = fill(migration.sql, &[], naming, quotes);
@@ -80,6 +89,7 @@ fn statements(migration: &Migration, naming: &Naming, quotes: (char, char)) -> V
             one.push('\n');
         }
     }
+    debug_assert!(one.trim().is_empty(), "a statement without an end: {one}");
     found
 }
 
@@ -89,6 +99,9 @@ pub fn script(migrations: &[Migration], texts: &Texts, naming: &Naming, quotes: 
     for migration in migrations {
         let Migration { version, description, .. } = migration;
         script.push_str(&format!("-- {version:04} {description}\n"));
+        if !migration.needed {
+            script.push_str(SPARED);
+        }
         for statement in statements(migration, naming, quotes) {
             script.push_str(&statement.to_string());
         }
@@ -280,7 +293,7 @@ impl Shared {
                 match session.run(&Call::new(&statement.text, [])).await {
                     // Broken off before it was noted, or done by another node where no lock could be had.
                     Err(fault) if fault.kind == FaultKind::Duplicate => {}
-                    Err(fault) if fault.kind == FaultKind::Refused && !migration.needed => {
+                    Err(fault) if !migration.needed && is_lasting(fault.kind) => {
                         self.say_passed_over(migration, &fault);
                     }
                     made => drop(made?),

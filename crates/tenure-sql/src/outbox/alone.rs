@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   message ─┬─ it is there already ─▶ compared: the same, or an error
-//!            └─ place ─┬─ one was left there ─▶ as good
+//!            └─ place ─┬─ one was left there ─▶ made sure of, by its number
 //!                      └─ fails ─▶ taken out again ─┬─ the error
 //!                                                   └─ may not ─▶ left to a relay
 //! ```
@@ -44,7 +44,8 @@ impl Shared {
             return Ok(None);
         }
         let texts = &self.statements;
-        let place = match comes(&row) {
+        let listed = comes(&row);
+        let place = match listed {
             true => Some(Call::new(&texts.arrivals_add_new, [])),
             false => self.addition(&row),
         };
@@ -64,9 +65,11 @@ impl Shared {
                 false => fault.before.first().map(|inserted| inserted.given),
             };
             match (inserted, fault.kind) {
-                (Some(_), FaultKind::Duplicate) => return Ok(Some(enqueued)),
-                (Some(number), _) => {
-                    self.without_place(session, number, fault).await?;
+                (Some(number), kind) => {
+                    let there = kind == FaultKind::Duplicate && listed;
+                    if !(there && self.put_there(session, number).await) {
+                        self.without_place(session, number, fault).await?;
+                    }
                     return Ok(Some(enqueued));
                 }
                 (None, FaultKind::Duplicate) => {}
@@ -113,6 +116,14 @@ impl Shared {
             Ok(found) => Ok(self.numbers(found)?.first().map(|number| Some(*number))),
             Err(look) => Err(unsent(fault, &look.message)),
         }
+    }
+
+    /// Makes sure that a number is on the list which is said to be there; else the answer was about something else, such as what a
+    /// trigger does.
+    async fn put_there(&self, session: &mut dyn Session, number: Option<i64>) -> bool {
+        let Some(number) = number else { return false };
+        let rows = vec![Value::Rows(vec![vec![number.into()]])];
+        session.run(&Call::new(&self.statements.arrivals_put, rows)).await.is_ok()
     }
 
     /// The message is there and in no queue. It is taken out again; or else left to a relay, as those of other programs are.
@@ -164,8 +175,8 @@ fn unsent(fault: &Fault, why: &str) -> Stop {
     Fault::new(FaultKind::Refused, message).into()
 }
 
-/// Whether there is nothing to be done any more: no connection, or no transaction. After a deadlock there is none either, unless the
-/// driver only takes it to be there; then what was done may stay, so it is looked for.
+/// Whether there is nothing to be done any more: no connection. Without a transaction, as after a deadlock, nothing is found; but a server has
+/// one number for that and for what a trigger does not find, and then what was done stays.
 fn is_over(fault: &Fault) -> bool {
-    matches!(fault.kind, FaultKind::Gone | FaultKind::NoTransaction)
+    fault.kind == FaultKind::Gone
 }
