@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use sqlx::Executor as _;
-use sqlx::mysql::MySqlConnection;
+use sqlx::mysql::{MySqlArguments, MySqlConnection};
 use tenure_sql::{Answer, Call, Fault, Row, Session, Value, last_rows};
 
 use crate::as_one::AsOne;
@@ -40,8 +40,8 @@ impl<'c> Joined<'c> {
             let params = &calls[0].params;
             match &alone.routine {
                 _ if params.iter().all(ascii) => {
-                    let told = self.prepared(&alone.prepared, calls).await;
-                    return Some(self.was_kept(as_one, told));
+                    let bound = arguments(params).map(|arguments| (Arc::clone(&alone.prepared), arguments));
+                    return Some(self.prepared(as_one, bound, calls).await);
                 }
                 Some(routine) => {
                     let routine = Call::new(routine, params.clone());
@@ -54,35 +54,29 @@ impl<'c> Joined<'c> {
         let same = params.all(|value| ascii(value) && !varies(value));
         match same && as_one.has_blocks() {
             true => {
-                let told = self.block(calls).await;
-                Some(self.was_kept(as_one, told))
+                let bound = block_bound(calls).map(|(text, arguments)| (text.into(), arguments));
+                Some(self.prepared(as_one, bound, calls).await)
             }
             false => None,
         }
     }
 
-    /// Behind a statement that was to be kept prepared. What failed says nothing of whether it would have been.
-    fn was_kept(&self, as_one: &AsOne, told: Result<Vec<Row>, Fault>) -> Result<Vec<Row>, Fault> {
-        if told.is_ok() && sqlx::Connection::cached_statements_size(self.connection) == 0 {
-            as_one.give_up("the connection keeps no statement prepared");
-        }
-        told
-    }
-
-    /// The first of these has all parameters of the text.
-    async fn prepared(&mut self, text: &Arc<str>, calls: &[Call<'_>]) -> Result<Vec<Row>, Fault> {
-        must_fit(self.connection, calls.iter().map(bytes_of).sum()).await?;
-        let arguments = arguments(&calls[0].params)?;
-        let query = sqlx::query_with(for_sqlx(Arc::clone(text)), arguments);
-        gather(self.connection.fetch_many(query)).await.map(last_rows)
-    }
-
-    /// Prepared once: the server reads the text but the first time. So it is for texts that are always the same.
-    async fn block(&mut self, calls: &[Call<'_>]) -> Result<Vec<Row>, Fault> {
-        let (text, arguments) = block_bound(calls)?;
+    /// A text that is always the same, with its values: the server reads it but the first time.
+    async fn prepared(
+        &mut self,
+        as_one: &AsOne,
+        bound: Result<(Arc<str>, MySqlArguments), Fault>,
+        calls: &[Call<'_>],
+    ) -> Result<Vec<Row>, Fault> {
+        let (text, arguments) = bound?;
         must_fit(self.connection, calls.iter().map(bytes_of).sum()).await?;
         let query = sqlx::query_with(for_sqlx(text), arguments);
-        gather(self.connection.fetch_many(query)).await.map(last_rows)
+        let told = gather(self.connection.fetch_many(query)).await.map(last_rows)?;
+        // What failed says nothing of whether it would have been kept.
+        if sqlx::Connection::cached_statements_size(self.connection) == 0 {
+            as_one.give_up("the connection keeps no statement prepared");
+        }
+        Ok(told)
     }
 }
 

@@ -13,6 +13,7 @@ use tenure_core::outbox::{
 };
 use tenure_sql::SqlStore;
 
+use crate::outbox_alone::statements;
 use crate::sandbox::{Sandbox, Server, on_both};
 
 pub(crate) fn everything() -> Look {
@@ -414,11 +415,15 @@ fn the_published_grants_are_enough() {
         assert!(store.outbox().enqueue(&mut producer, &message).await.unwrap().fresh);
         assert!(!store.outbox().enqueue(&mut producer, &message).await.unwrap().fresh);
         let outbox = store.outbox();
+        let mut asked = 0;
         for _ in 0..2 {
+            asked = statements(&mut producer).await;
             let mut open = producer.begin().await.unwrap();
             assert!(outbox.enqueue(&mut open, &NewMessage::json("t", "k", "{}")).await.unwrap().fresh);
             open.commit().await.unwrap();
         }
+        // BEGIN, both rows, COMMIT; and the question for it.
+        assert_eq!(statements(&mut producer).await - asked, 4, "as one, with these rights");
         assert_eq!(sandbox.count("outbox_arrivals").await, 2, "left to nobody");
         let mut plain = sandbox.user_named(&name("q")).await;
         let insert = format!("INSERT INTO {} (topic, type, payload) VALUES ('t', 'k', 'x')", t("outbox"));

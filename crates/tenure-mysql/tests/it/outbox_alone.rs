@@ -328,7 +328,7 @@ fn without_the_routine_or_the_right_to_it_messages_are_enqueued_all_the_same() {
 }
 
 /// How many questions a session has asked.
-async fn statements(user: &mut MySqlConnection) -> u64 {
+pub(crate) async fn statements(user: &mut MySqlConnection) -> u64 {
     let (_, count): (String, String) =
         sqlx::query_as("SHOW SESSION STATUS LIKE 'Questions'").fetch_one(user).await.unwrap();
     count.parse().unwrap()
